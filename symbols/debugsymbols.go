@@ -58,7 +58,7 @@ func (o *object) refuse(path string, err error) {
 	if !o.trusted && errors.Is(err, safeelf.ErrBudget) {
 		err = fmt.Errorf("%w; a file may cost more that only root and you can write", err)
 	}
-	o.resolver.refuse(path, fmt.Errorf("stacks lack lines or inlined functions: %w", err))
+	o.resolver.refuse(path, fmt.Errorf("%s: %w", o.resolver.lacks, err))
 }
 
 // debugFile opens the separate file with the object's debug symbols. The object's author chose

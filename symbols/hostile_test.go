@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/systest/turns"
 	"github.com/go-usdt/usdt/symbols"
 )
 
@@ -114,9 +115,7 @@ func within(t *testing.T, f func()) {
 	for range 3 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
-		f()
-		took = time.Since(start)
+		took = turns.Spent(f)
 		runtime.ReadMemStats(&after)
 		if allocated = after.TotalAlloc - before.TotalAlloc; took < time.Second*slowdown && allocated < 256<<20*slowdown {
 			return
@@ -145,9 +144,7 @@ func TestMutations(t *testing.T) {
 				binary.LittleEndian.PutUint64(changed[at:], ^uint64(0)>>random.IntN(64))
 			}
 		}
-		start := time.Now()
-		attempt(t, changed)
-		if took := time.Since(start); took > 2*time.Second*slowdown {
+		if took := turns.Spent(func() { attempt(t, changed) }); took > 2*time.Second*slowdown {
 			t.Errorf("change %d took %v", n, took)
 		}
 	}

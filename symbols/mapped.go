@@ -15,6 +15,7 @@ import (
 type mapped struct {
 	open    func() (opened, error)
 	buildID string // of a module that was recorded
+	named   bool   // whether the user named the file
 
 	mu      sync.Mutex
 	known   bool // whether the rest is known
@@ -118,7 +119,7 @@ func (m *mapped) find(r *Resolver) opened {
 		m.key.buildID = f.path
 		return f
 	}
-	m.trusted = procfs.Installed(f.file)
+	m.trusted = m.named || procfs.Installed(f.file)
 	if !m.trusted || m.key.buildID == "" {
 		m.key.id, _ = procfs.IDOf(f.file)
 		if info, err := f.file.Stat(); err == nil {
@@ -187,7 +188,7 @@ func (r *Resolver) objectOf(m *mapped) *item {
 		if got.elf == nil {
 			got, err = m.open()
 		}
-		return r.loaded(it, got.file, got.elf, known{path: m.path, trusted: m.trusted}, err)
+		return r.loaded(it, got.file, got.elf, known{path: m.path, trusted: m.trusted, named: m.named}, err)
 	})
 	if f.file != nil {
 		f.file.Close()

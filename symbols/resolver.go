@@ -46,6 +46,7 @@ type Resolver struct {
 	mu      sync.Mutex
 	known   map[string]known // by build-id
 	refused map[string]error // by text
+	lacks   string           // what is without what could not be read
 }
 
 // known is a file that has a build-id.
@@ -65,7 +66,7 @@ func NewResolver(o *Options) *Resolver {
 	if len(dirs) == 0 {
 		dirs = []string{debugfile.Dir}
 	}
-	return &Resolver{cache: newCache(cmp.Or(o.Memory, DefaultMemory), maxFiles), debugDirs: dirs, known: map[string]known{}, refused: map[string]error{}}
+	return &Resolver{cache: newCache(cmp.Or(o.Memory, DefaultMemory), maxFiles), debugDirs: dirs, known: map[string]known{}, refused: map[string]error{}, lacks: "stacks lack lines or inlined functions"}
 }
 
 // Close closes all files and forgets all symbols. The resolver, and spaces made by it,

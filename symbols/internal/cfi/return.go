@@ -34,3 +34,12 @@ func (r *Row) Return(m *Machine) (ret Return, ok bool) {
 	}
 	return ret, false
 }
+
+// Frame returns the register and the distance from it that make the canonical frame address. ok is
+// false if an expression computes it, or r is nil.
+func (r *Row) Frame() (reg uint8, off int64, ok bool) {
+	if r == nil || r.cfa != nil || r.reg >= PC {
+		return 0, 0, false
+	}
+	return r.reg, r.off, true
+}

@@ -2,16 +2,45 @@ package debuginfo
 
 // Tags, attributes and forms (DWARF 5, section 7.5). Those above 0x1f00 are GNU's.
 const (
+	tagArrayType         = 0x01
+	tagEnumerationType   = 0x04
+	tagFormalParameter   = 0x05
+	tagLexicalBlock      = 0x0b
+	tagMember            = 0x0d
+	tagPointerType       = 0x0f
+	tagReferenceType     = 0x10
 	tagCompileUnit       = 0x11
+	tagStructureType     = 0x13
+	tagTypedef           = 0x16
+	tagClassType         = 0x02
 	tagInlinedSubroutine = 0x1d
+	tagBaseType          = 0x24
+	tagConstType         = 0x26
 	tagSubprogram        = 0x2e
+	tagVolatileType      = 0x35
+	tagRestrictType      = 0x37
+	tagRvalueReference   = 0x42
+	tagAtomicType        = 0x47
+	tagVariable          = 0x34
 
+	attrLocation       = 0x02
 	attrName           = 0x03
+	attrByteSize       = 0x0b
+	attrBitSize        = 0x0d
 	attrStmtList       = 0x10
 	attrLowPC          = 0x11
 	attrHighPC         = 0x12
 	attrCompDir        = 0x1b
+	attrConstValue     = 0x1c
 	attrAbstractOrigin = 0x31
+	attrMemberLocation = 0x38
+	attrEncoding       = 0x3e
+	attrFrameBase      = 0x40
+	attrType           = 0x49
+	attrDataBitOffset  = 0x6b
+	attrLoclistsBase   = 0x8c
+	attrDeclaration    = 0x3c
+	attrEntryPC        = 0x52
 	attrSpecification  = 0x47
 	attrRanges         = 0x55
 	attrCallFile       = 0x58
@@ -81,7 +110,7 @@ const (
 type value struct {
 	form uint16
 	num  uint64 // a number, an offset, an index
-	str  []byte // formString
+	str  []byte // formString, or a block
 }
 
 // encoding is what the sizes of values depend on.
@@ -141,13 +170,13 @@ func (e encoding) read(b *buffer, s *spec) value {
 	case formUdata, formRefUdata, formStrx, formAddrx, formLoclistx, formRnglistx, formGNUAddrIndex, formGNUStrIndex:
 		v.num = b.uleb()
 	case formBlock, formExprloc:
-		b.take(b.uleb())
+		v.str = b.take(b.uleb())
 	case formBlock1:
-		b.take(uint64(b.u8()))
+		v.str = b.take(uint64(b.u8()))
 	case formBlock2:
-		b.take(uint64(b.u16()))
+		v.str = b.take(uint64(b.u16()))
 	case formBlock4:
-		b.take(uint64(b.u32()))
+		v.str = b.take(uint64(b.u32()))
 	default:
 		if n := e.fixed(form); n > 0 {
 			v.num = b.uint(n)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/symbols/internal/span"
@@ -31,10 +32,13 @@ type Info struct {
 	alt   *Info // the file that several share parts in, nil if there is none
 	held  int64
 
+	apart     bool              // it has units of which another file has skeletons
 	skeletons map[int]*skeleton // by the numbers of their units
 	splits    *Splits           // nil if nobody opens the files with their functions
 
-	info, abbrev, line, str, lineStr, ranges, rnglists, addr, strOffsets section
+	info, abbrev, line, str, lineStr, ranges, rnglists, addr, strOffsets, loc, loclists section
+
+	spent atomic.Int64 // on variables
 
 	mu     sync.Mutex
 	shapes map[uint64]*abbrevs // some, by offset
@@ -52,6 +56,7 @@ type unit struct {
 	addrBase  uint64
 	strBase   uint64
 	rangeBase uint64
+	locBase   uint64
 	hasBase   bool   // whether rangeBase is known
 	id        uint64 // of a skeleton, and of the unit with its functions
 }
@@ -66,6 +71,7 @@ func New(f *safeelf.File) (*Info, error) {
 		".debug_info": &d.info, ".debug_abbrev": &d.abbrev, ".debug_line": &d.line, ".debug_str": &d.str,
 		".debug_line_str": &d.lineStr, ".debug_ranges": &d.ranges, ".debug_rnglists": &d.rnglists,
 		".debug_addr": &d.addr, ".debug_str_offsets": &d.strOffsets,
+		".debug_loc": &d.loc, ".debug_loclists": &d.loclists,
 	} {
 		var err error
 		if *s, err = openSection(f, name); err != nil {
@@ -90,7 +96,7 @@ func (d *Info) Size() int64 {
 	if d == nil {
 		return 0
 	}
-	return d.held + int64(cap(d.units))*136 + int64(len(d.skeletons))*160 + d.index.Size() + maxShapes*16<<10 + maxDemangled*256
+	return d.held + int64(cap(d.units))*144 + int64(len(d.skeletons))*160 + d.index.Size() + maxShapes*16<<10 + maxDemangled*256
 }
 
 // readUnits reads the headers of units and the first entry of each.
@@ -192,6 +198,8 @@ func (d *Info) readRoot(f *safeelf.File, u *unit, shape *abbrev, b *buffer, span
 			u.addrBase = v.num
 		case attrStrOffsetsBase:
 			u.strBase = v.num
+		case attrLoclistsBase:
+			u.locBase = v.num
 		case attrRnglistsBase:
 			u.rangeBase, u.hasBase = v.num, true
 		case attrDwoName, attrGNUDwoName:

@@ -19,7 +19,21 @@ type program struct {
 	file, line uint64
 	start      int   // the row with which the sequence began
 	starts     []int // of the sequences that are kept
+
+	whole                  bool // to keep each row, and what it says in marks
+	marks                  []mark
+	byDefault, stmt, ended bool // whether rows are statements, and behind a prologue
+	part                   bool // whether the next row is another part of its line
 }
+
+// mark is what a row says beside its line.
+type mark uint8
+
+const (
+	isStmt      mark = 1 << iota
+	prologueEnd      // the function's own code begins here
+	linePart         // a part of the line, which has a discriminator
+)
 
 // Opcodes (section 7.22).
 const (
@@ -39,9 +53,14 @@ const (
 	lneEndSequence = 1
 	lneSetAddress  = 2
 	lneDefineFile  = 3
+
+	lneSetDiscriminator = 4
 )
 
-func (p *program) reset() { p.addr, p.op, p.file, p.line, p.start = 0, 0, 1, 1, len(p.lines.rows) }
+func (p *program) reset() {
+	p.addr, p.op, p.file, p.line, p.start = 0, 0, 1, 1, len(p.lines.rows)
+	p.stmt, p.ended, p.part = p.byDefault, false, false
+}
 
 // run makes the rows. It ends at what it does not understand, and keeps the rows
 // before.
@@ -69,7 +88,11 @@ func (p *program) run(b *buffer, e encoding) {
 			p.file = b.uleb()
 		case lnsSetColumn, lnsSetISA:
 			b.uleb()
-		case lnsNegateStmt, lnsSetBasicBlock, lnsSetPrologueEnd, lnsSetEpilogueBegin:
+		case lnsNegateStmt:
+			p.stmt = !p.stmt
+		case lnsSetPrologueEnd:
+			p.ended = true
+		case lnsSetBasicBlock, lnsSetEpilogueBegin:
 		case lnsConstAddPC:
 			p.advance(uint64(255-p.opcodeBase) / p.lineRange)
 		case lnsFixedAdvancePC:
@@ -100,6 +123,20 @@ func (p *program) advance(n uint64) {
 func (p *program) row(file uint32) {
 	rows := p.lines.rows
 	r := row{addr: p.addr, file: file, line: uint32(p.line)}
+	if p.whole {
+		var m mark
+		if p.stmt {
+			m = isStmt
+		}
+		if p.ended {
+			m |= prologueEnd
+		}
+		if p.part {
+			m |= linePart
+		}
+		p.lines.rows, p.marks, p.ended, p.part = append(rows, r), append(p.marks, m), false, false
+		return
+	}
 	if n := len(rows); n > p.start && (rows[n-1].addr == r.addr && rows[n-1].file != endOfSequence) {
 		rows[n-1] = r
 		return
@@ -115,6 +152,8 @@ func (p *program) extended(b *buffer, e encoding) {
 		p.end()
 	case lneSetAddress:
 		p.addr, p.op = args.uint(len(args.data)), 0
+	case lneSetDiscriminator:
+		p.part = args.uleb() != 0
 	case lneDefineFile:
 		if len(p.lines.files) < maxFiles {
 			p.addFile(args.str(), &args)
@@ -127,12 +166,15 @@ func (p *program) extended(b *buffer, e encoding) {
 func (p *program) end() {
 	defer p.reset()
 	if first := p.lines.rows[p.start].addr; first != 0 {
-		if n, ok := p.info.Unit(first); ok && n == p.number {
+		if n, ok := p.info.Unit(first); ok && (n == p.number || p.whole) {
 			p.starts = append(p.starts, p.start)
 			return
 		}
 	}
 	p.lines.rows = p.lines.rows[:p.start]
+	if p.whole {
+		p.marks = p.marks[:p.start]
+	}
 }
 
 // addFile adds a file of which b has what follows its name, before DWARF 5.

@@ -102,29 +102,44 @@ func (l *lines) at(addr uint64) (file, line uint32, ok bool) {
 
 // readLines decodes the table of lines of the unit with the number.
 func (d *Info) readLines(u *unit, comp string, number int) (*lines, error) {
+	p, code, e, err := d.lineProgram(u, comp, number)
+	if p == nil {
+		return nil, err
+	}
+	// Most rows take two bytes or more.
+	l := p.lines
+	l.rows = make([]row, 0, min(len(code.data)/2, maxRows))
+	p.run(&code, e)
+	l.sort(p.starts)
+	return l, nil
+}
+
+// lineProgram decodes the header of the unit's line program, and returns the program, nil if
+// there is none, and its code.
+func (d *Info) lineProgram(u *unit, comp string, number int) (p *program, code buffer, e encoding, err error) {
 	if u.lines == noLines || u.lines >= d.line.size() {
-		return nil, nil
+		return nil, code, e, nil
 	}
 	var head [12]byte
 	b := buffer{data: d.line.read(head[:], u.lines), bo: d.bo}
 	all := len(b.data)
 	n, offset := b.length()
 	if b.failed || n > maxLineSize || n > d.line.size()-u.lines {
-		return nil, errLines
+		return nil, code, e, errLines
 	}
 	b = buffer{data: d.line.read(make([]byte, n), u.lines+uint64(all-len(b.data))), bo: d.bo}
 	l := &lines{comp: comp, first: 1}
-	p := program{info: d, unit: u, number: number, lines: l}
-	e := encoding{version: b.u16(), offset: offset, addr: u.enc.addr}
+	p = &program{info: d, unit: u, number: number, lines: l}
+	e = encoding{version: b.u16(), offset: offset, addr: u.enc.addr}
 	if e.version < 2 || e.version > 5 {
-		return nil, errLines
+		return nil, code, e, errLines
 	}
 	if e.version >= 5 {
 		e.addr = int(b.u8())
 		b.u8() // the size of a segment's selector
 	}
 	size := b.uint(offset)
-	code := buffer{bo: d.bo}
+	code.bo = d.bo
 	if size <= uint64(len(b.data)) {
 		code.data, b.data = b.data[size:], b.data[:size]
 	}
@@ -133,10 +148,10 @@ func (d *Info) readLines(u *unit, comp string, number int) (*lines, error) {
 	if e.version >= 4 {
 		p.maxOps = max(uint64(b.u8()), 1)
 	}
-	b.u8() // whether rows are statements at first
+	p.byDefault = b.u8() != 0
 	p.lineBase, p.lineRange, p.opcodeBase = int64(int8(b.u8())), uint64(b.u8()), b.u8()
 	if p.opcodeBase == 0 || p.lineRange == 0 {
-		return nil, errLines
+		return nil, code, e, errLines
 	}
 	p.operands = b.take(uint64(p.opcodeBase - 1))
 	if e.version >= 5 {
@@ -162,13 +177,12 @@ func (d *Info) readLines(u *unit, comp string, number int) (*lines, error) {
 		}
 	}
 	if b.failed {
-		return nil, errLines
+		return nil, code, e, errLines
 	}
-	// Most rows take two bytes or more.
-	l.rows = make([]row, 0, min(len(code.data)/2, maxRows))
-	p.run(&code, e)
-	l.sort(p.starts)
-	return l, nil
+	if l.comp == "" && e.version >= 5 && len(l.dirs) > 0 {
+		l.comp = l.dirs[0]
+	}
+	return p, code, e, nil
 }
 
 type namedFile struct {

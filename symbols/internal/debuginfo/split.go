@@ -98,10 +98,11 @@ func (d *Info) split(u *unit, sk *skeleton) (*Info, *unit, int64, error) {
 
 // openSplit opens a file with functions of units that d has skeletons of.
 func (d *Info) openSplit(f *safeelf.File) (*Info, error) {
-	s := &Info{bo: d.bo, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, addr: d.addr, ranges: d.ranges}
+	s := &Info{bo: d.bo, apart: true, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, addr: d.addr, ranges: d.ranges}
 	for name, sec := range map[string]*section{
 		".debug_info.dwo": &s.info, ".debug_abbrev.dwo": &s.abbrev, ".debug_str.dwo": &s.str,
 		".debug_str_offsets.dwo": &s.strOffsets, ".debug_rnglists.dwo": &s.rnglists,
+		".debug_loc.dwo": &s.loc, ".debug_loclists.dwo": &s.loclists,
 	} {
 		var err error
 		if *sec, err = openSection(f, name); err != nil {
@@ -126,14 +127,15 @@ func (s *Info) unitOf(u *unit, sk *skeleton, at contributions) *unit {
 		}
 		out.low, out.addrBase, out.lines = u.low, u.addrBase, u.lines
 		out.abbrev += at.abbrev
-		out.strBase, out.rangeBase = at.strings, sk.ranges
+		out.strBase, out.rangeBase, out.locBase = at.strings, sk.ranges, at.locations
 		if out.enc.version >= 5 {
 			// Behind the headers of these sections.
 			out.strBase += 2 * uint64(out.enc.offset)
-			out.rangeBase = at.ranges + 3*uint64(out.enc.offset)
+			header := uint64(12)
 			if out.enc.offset == 8 {
-				out.rangeBase = at.ranges + 20
+				header = 20
 			}
+			out.rangeBase, out.locBase = at.ranges+header, at.locations+header
 		}
 		return &out
 	}
@@ -141,7 +143,7 @@ func (s *Info) unitOf(u *unit, sk *skeleton, at contributions) *unit {
 }
 
 // contributions are where the parts of a unit begin in the sections of a package.
-type contributions struct{ info, abbrev, strings, ranges uint64 }
+type contributions struct{ info, abbrev, strings, ranges, locations uint64 }
 
 // findUnit finds a unit in the index of a package (DWARF 5, section 7.3.5.3).
 func findUnit(data []byte, bo binary.ByteOrder, id uint64) (at contributions, ok bool) {
@@ -174,6 +176,8 @@ func findUnit(data []byte, bo binary.ByteOrder, id uint64) (at contributions, ok
 			at.strings = off
 		case id == 8 && version >= 5:
 			at.ranges = off
+		case id == 5:
+			at.locations = off
 		}
 	}
 	return at, true

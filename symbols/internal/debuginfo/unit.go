@@ -49,13 +49,31 @@ var errUnit = errors.New("unit of debugging information is too large")
 
 // Load reads the unit with the number.
 func (d *Info) Load(number int) (*Unit, error) {
+	out, data, comp, size, missing := d.openUnit(number)
+	if out == nil {
+		return nil, missing
+	}
+	b := buffer{data: data, bo: d.bo}
+	comp = cmp.Or(out.readFunctions(&b), comp)
+	var err error
+	out.lines, err = d.readLines(&d.units[number], comp, number)
+	err = cmp.Or(err, missing)
+	out.held = out.spans.Size() + int64(32*cap(out.functions)) + out.shapes.size + size
+	if out.lines != nil {
+		out.held += out.lines.size()
+	}
+	return out, err
+}
+
+// openUnit returns the unit with the number, of which nothing but its entries is read, where the
+// compiler ran, if the unit's skeleton says so, and what keeping the unit takes. With a unit,
+// missing says why it lacks functions.
+func (d *Info) openUnit(number int) (out *Unit, entries []byte, comp string, size int64, missing error) {
 	u := &d.units[number]
 	if u.end-u.off > maxUnitSize {
-		return nil, errUnit
+		return nil, nil, "", 0, errUnit
 	}
-	info, of, comp := d, u, ""
-	var size int64
-	var missing error
+	info, of := d, u
 	if sk := d.skeletons[number]; sk != nil {
 		comp = d.string(u, sk.dir)
 		var split *Info
@@ -64,24 +82,15 @@ func (d *Info) Load(number int) (*Unit, error) {
 			info, of = split, whole
 		}
 		if of.end-of.off > maxUnitSize {
-			return nil, errUnit
+			return nil, nil, "", 0, errUnit
 		}
 	}
-	out := &Unit{info: info, unit: of, shapes: info.shapesOf(of), names: map[uint64]*name{}}
 	data := info.info.read(make([]byte, of.end-of.off), of.off)
 	if len(data) < int(of.header) {
-		return nil, errUnit
+		return nil, nil, "", 0, errUnit
 	}
-	b := buffer{data: data[of.header:], bo: d.bo}
-	comp = cmp.Or(out.readFunctions(&b), comp)
-	var err error
-	out.lines, err = d.readLines(u, comp, number)
-	err = cmp.Or(err, missing)
-	out.held = out.spans.Size() + int64(32*cap(out.functions)) + out.shapes.size + size
-	if out.lines != nil {
-		out.held += out.lines.size()
-	}
-	return out, err
+	out = &Unit{info: info, unit: of, shapes: info.shapesOf(of), names: map[uint64]*name{}}
+	return out, data[of.header:], comp, size, missing
 }
 
 // Size returns the number of bytes of memory that the unit takes, without what names

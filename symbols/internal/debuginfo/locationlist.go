@@ -1,0 +1,97 @@
+package debuginfo
+
+// expression returns the expression that v, the location of a variable, has for the code at addr.
+func (d *Info) expression(u *unit, v value, addr uint64) ([]byte, error) {
+	switch v.form {
+	case formBlock, formBlock1, formBlock2, formBlock4, formExprloc:
+		return v.str, nil
+	case 0:
+		return nil, errOptimisedOut
+	}
+	off := v.num
+	if v.form == formLoclistx {
+		var raw [8]byte
+		b := buffer{data: d.loclists.read(raw[:u.enc.offset], u.locBase+off*uint64(u.enc.offset)), bo: d.bo}
+		if off = u.locBase + b.uint(u.enc.offset); b.failed {
+			return nil, errOptimisedOut
+		}
+	}
+	s, list := &d.loclists, d.locationList
+	if u.enc.version < 5 && d.apart {
+		return nil, errComplex // GNU's lists of locations, before DWARF 5 had some
+	}
+	if u.enc.version < 5 {
+		s, list = &d.loc, d.oldLocationList
+	}
+	b := buffer{data: s.read(make([]byte, 64<<10), off), bo: d.bo}
+	if code := list(u, &b, addr); code != nil {
+		return code, nil
+	}
+	return nil, errOptimisedOut
+}
+
+// locationList returns the expression for addr in a list of .debug_loclists (DWARF 5, section 7.7.3).
+func (d *Info) locationList(u *unit, b *buffer, addr uint64) (other []byte) {
+	base := u.low
+	for !b.failed && len(b.data) > 0 {
+		var r extent
+		kind := b.u8()
+		switch kind {
+		case 0: // DW_LLE_end_of_list
+			return other
+		case 1: // DW_LLE_base_addressx
+			base = d.addressAt(u, b.uleb())
+			continue
+		case 2: // DW_LLE_startx_endx
+			r = extent{d.addressAt(u, b.uleb()), d.addressAt(u, b.uleb())}
+		case 3: // DW_LLE_startx_length
+			r.low = d.addressAt(u, b.uleb())
+			r.high = r.low + b.uleb()
+		case 4: // DW_LLE_offset_pair
+			r = extent{base + b.uleb(), base + b.uleb()}
+		case 5: // DW_LLE_default_location
+		case 6: // DW_LLE_base_address
+			base = b.uint(u.enc.addr)
+			continue
+		case 7: // DW_LLE_start_end
+			r = extent{b.uint(u.enc.addr), b.uint(u.enc.addr)}
+		case 8: // DW_LLE_start_length
+			r.low = b.uint(u.enc.addr)
+			r.high = r.low + b.uleb()
+		case 9: // DW_LLE_GNU_view_pair
+			b.uleb()
+			b.uleb()
+			continue
+		default:
+			return other
+		}
+		code := b.take(b.uleb())
+		if kind == 5 {
+			other = code
+		} else if addr >= r.low && addr < r.high && !b.failed {
+			return code
+		}
+	}
+	return other
+}
+
+// oldLocationList returns the expression for addr in a list of .debug_loc (DWARF 4, section 2.6.2).
+func (d *Info) oldLocationList(u *unit, b *buffer, addr uint64) []byte {
+	base, size := u.low, u.enc.addr
+	escape := ^uint64(0) >> (64 - 8*size)
+	for !b.failed && len(b.data) > 0 {
+		low, high := b.uint(size), b.uint(size)
+		switch {
+		case low == 0 && high == 0:
+			return nil
+		case low == escape:
+			base = high
+			continue
+		}
+		code := b.take(uint64(b.u16()))
+		if addr >= base+low && addr < base+high && !b.failed {
+			return code
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package debuginfo
+
+// typ is a type without typedefs and qualifiers.
+type typ struct {
+	*node
+	name string // with them
+}
+
+// typeOf returns the type to which an entry refers; the node is nil if there is none.
+func (v *variables) typeOf(n *node) (t typ) {
+	for range maxTypes {
+		of, ref := v.attribute(n, attrType)
+		if n = v.node(of, ref); n == nil {
+			return typ{}
+		}
+		if t.name == "" {
+			t.name = n.info.string(n.unit, n.get(attrName))
+		}
+		switch n.tag {
+		case tagTypedef, tagConstType, tagVolatileType, tagRestrictType, tagAtomicType:
+			continue
+		}
+		t.node = n
+		return t
+	}
+	return typ{}
+}
+
+func (t *typ) size() uint64 {
+	if v := t.get(attrByteSize); v.form != 0 {
+		return v.num
+	}
+	return uint64(t.unit.enc.addr) // of a pointer
+}

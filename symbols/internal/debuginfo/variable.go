@@ -1,0 +1,386 @@
+package debuginfo
+
+import (
+	"errors"
+	"slices"
+)
+
+// Encodings of base types (DWARF 5, section 7.8), and of what is none.
+const (
+	Boolean      = 0x02
+	Float        = 0x04
+	Signed       = 0x05
+	SignedChar   = 0x06
+	Unsigned     = 0x07
+	UnsignedChar = 0x08
+	Pointer      = 0x100 // a number, the address
+	Text         = 0x101 // a pointer to bytes up to a NUL
+	Counted      = 0x102 // a pointer to as many bytes as the variable NAME.len, or Length, says
+)
+
+// Variable is a variable, or a part of one.
+type Variable struct {
+	Name     string
+	Argument bool
+	Global   bool
+	Type     string
+	Encoding int
+	Size     uint64 // bytes
+	Place    Place
+	Length   string // the variable with the length of Counted
+	Err      error  // why there is no value
+
+}
+
+// Limits on the variables of an address.
+const (
+	maxVariables = 512
+	maxMembers   = 128
+	maxTypes     = 32 // typedefs and the like, one after the other
+	maxNested    = 4  // structures in structures
+)
+
+var (
+	errNoNumber = errors.New("its type is neither a number, a pointer nor text")
+	errWork     = errors.New("reading variables at so many sites takes more work than the file is worth: name fewer lines")
+)
+
+// node is an entry that was read by its place.
+type node struct {
+	info *Info
+	unit *unit
+	data []byte // from the entry on
+	entry
+}
+
+// variables reads the variables in scope at an address.
+type variables struct {
+	unit  *Unit
+	addr  uint64
+	datas map[*unit][]byte // units, from their first entries on
+	frame frame
+	out   []Variable
+
+	global bool // what is being read
+}
+
+// Variables returns the variables in scope at an address, the innermost first, and members of
+// structures, also behind one pointer, as NAME.MEMBER. cfa returns the register and the distance
+// from it that make the canonical frame address.
+func (d *Info) Variables(addr uint64, cfa func() (reg uint8, off int64, ok bool)) ([]Variable, error) {
+	number, ok := d.Unit(addr)
+	if !ok {
+		return nil, nil
+	}
+	size := d.units[number].end - d.units[number].off
+	if d.spend(size) < 0 {
+		return nil, errWork
+	}
+	u, data, _, _, err := d.openUnit(number)
+	if u == nil {
+		return nil, err
+	}
+	v := &variables{unit: u, addr: addr, datas: map[*unit][]byte{u.unit: data}}
+	v.frame.cfa = func() (term, error) {
+		reg, off, ok := cfa()
+		if !ok {
+			return term{}, errFrame
+		}
+		return term{hasReg: true, reg: reg, off: off}, nil
+	}
+	v.read(data)
+	if d.spend(0) < 0 {
+		err = errWork
+	}
+	return v.out, err
+}
+
+// spend notes that so many bytes of entries are read for variables, and returns how many more may
+// be.
+func (d *Info) spend(size uint64) int64 {
+	return int64(8*d.info.size()+32<<20) - d.spent.Add(int64(size))
+}
+
+// read goes through the unit's entries.
+func (v *variables) read(data []byte) {
+	u := v.unit
+	type found struct {
+		node
+		depth int
+	}
+	var all []found
+	var base value
+	within := []bool{} // by depth: whether the open entry has the address
+	limit, globals := maxRanges, 0
+	u.entries(data, func(tag uint32) bool {
+		switch tag {
+		case tagSubprogram, tagInlinedSubroutine, tagLexicalBlock, tagVariable, tagFormalParameter:
+			return true
+		}
+		return false
+	}, func(e *entry) bool {
+		in := e.depth == 0 || within[e.depth-1] // variables of the whole unit are in scope
+		switch e.tag {
+		case tagVariable, tagFormalParameter:
+			if e.depth == 1 {
+				if globals++; globals > maxVariables/2 {
+					break
+				}
+			}
+			if in && e.get(attrDeclaration).num == 0 {
+				all = append(all, found{node{u.info, u.unit, nil, entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}, e.depth})
+			}
+		case tagSubprogram, tagInlinedSubroutine, tagLexicalBlock:
+			code := u.info.code(u.unit, e.get(attrLowPC), e.get(attrHighPC), e.get(attrRanges), &limit)
+			here := slices.ContainsFunc(code, func(r extent) bool { return r.low <= v.addr && v.addr < r.high })
+			if e.tag == tagLexicalBlock && len(code) == 0 {
+				here = in
+			}
+			if here && e.tag == tagSubprogram {
+				base = e.get(attrFrameBase)
+			}
+			in = here
+		}
+		if e.depth == 0 || e.tag == tagSubprogram || e.tag == tagInlinedSubroutine || e.tag == tagLexicalBlock {
+			within = append(within[:e.depth], in)
+		} else {
+			within = append(within[:e.depth], false)
+		}
+		return len(all) < maxVariables
+	})
+	v.frame.base = func() (term, error) {
+		code, err := u.info.expression(u.unit, base, v.addr)
+		if err != nil {
+			return term{}, err
+		}
+		outer := frame{cfa: v.frame.cfa, base: func() (term, error) { return term{}, errComplex }}
+		pieces := u.info.locate(u.unit, code, &outer)
+		switch p := pieces[0]; {
+		case len(pieces) != 1 || p.err != nil:
+			return term{}, errComplex
+		case p.place.Kind == InRegister: // the frame base is what the register has
+			return term{hasReg: true, reg: p.place.Reg}, nil
+		case p.place.Kind == InMemory && !p.place.Follow:
+			return term{hasReg: true, reg: p.place.Reg, off: p.place.Off}, nil
+		}
+		return term{}, errComplex
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return b.depth - a.depth })
+	seen := map[string]bool{}
+	for i := range all {
+		n := &all[i].node
+		name := v.text(n, attrName)
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		v.global = all[i].depth == 1
+		v.variable(name, n)
+	}
+}
+
+// attribute returns an attribute of an entry, or of the entries to which it refers.
+func (v *variables) attribute(n *node, attr uint16) (*node, value) {
+	for range maxReferences {
+		if a := n.get(attr); a.form != 0 {
+			return n, a
+		}
+		ref := n.get(attrAbstractOrigin)
+		if ref.form == 0 {
+			ref = n.get(attrSpecification)
+		}
+		next := v.node(n, ref)
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n, value{}
+}
+
+func (v *variables) text(n *node, attr uint16) string {
+	of, a := v.attribute(n, attr)
+	return of.info.string(of.unit, a)
+}
+
+// node reads the entry to which an attribute of another refers, nil if there is none.
+func (v *variables) node(from *node, ref value) *node {
+	if ref.form == 0 {
+		return nil
+	}
+	info, u, off := from.info.refer(from.unit, ref)
+	if u == nil {
+		return nil
+	}
+	data, ok := v.datas[u]
+	if !ok {
+		if first := u.off + uint64(u.header); u.end > first && u.end-first <= maxUnitSize {
+			data = info.info.read(make([]byte, u.end-first), first)
+		}
+		v.datas[u] = data
+	}
+	skip := off - u.off - uint64(u.header)
+	if skip >= uint64(len(data)) {
+		return nil
+	}
+	n := &node{info: info, unit: u, data: data[skip:]}
+	n.each(v.unit.info, func(e *entry) bool {
+		n.entry = entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}
+		return false
+	})
+	return n
+}
+
+// each calls visit with the entry and then with those in it, as long as work may go on.
+func (n *node) each(work *Info, visit func(*entry) bool) {
+	u := &Unit{info: n.info, unit: n.unit, shapes: n.info.shapesOf(n.unit)}
+	u.entries(n.data, func(uint32) bool { return true }, func(e *entry) bool { return work.spend(16) >= 0 && visit(e) })
+}
+
+// variable appends a variable and its parts.
+func (v *variables) variable(name string, n *node) {
+	argument := n.tag == tagFormalParameter
+	t := v.typeOf(n)
+	var pieces []piece
+	if c := n.get(attrConstValue); c.form != 0 && c.str == nil {
+		pieces = []piece{{place: Place{Kind: Constant, Off: int64(c.num)}}}
+	} else if code, err := n.info.expression(n.unit, n.get(attrLocation), v.addr); err != nil {
+		pieces = []piece{{err: err}}
+	} else if len(code) == 0 {
+		pieces = []piece{{err: errOptimisedOut}}
+	} else {
+		pieces = n.info.locate(n.unit, code, &v.frame)
+	}
+	if t.node == nil {
+		v.add(Variable{Name: name, Argument: argument, Err: errNoNumber})
+		return
+	}
+	v.value(name, argument, t, func(offset, size uint64) (Place, error) { return at(pieces, offset, size) }, 0, true)
+}
+
+func (v *variables) add(x Variable) {
+	x.Global = v.global
+	if len(v.out) < maxVariables {
+		v.out = append(v.out, x)
+	}
+}
+
+// value appends a value of a type, and its parts. where says where some of its bytes are.
+func (v *variables) value(name string, argument bool, t typ, where func(offset, size uint64) (Place, error), nested int, follow bool) {
+	x := Variable{Name: name, Argument: argument, Type: t.name, Size: t.size()}
+	switch t.tag {
+	case tagBaseType:
+		x.Encoding = int(t.get(attrEncoding).num)
+		switch x.Encoding {
+		case Boolean, Float, Signed, SignedChar, Unsigned, UnsignedChar:
+		case 0x10: // DW_ATE_UTF, as of Rust's char
+			x.Encoding = Unsigned
+		default:
+			x.Err = errNoNumber
+		}
+	case tagEnumerationType:
+		x.Encoding = Signed
+		if under := v.typeOf(t.node); under.node != nil && under.get(attrEncoding).num == Unsigned {
+			x.Encoding = Unsigned
+		}
+	case tagPointerType, tagReferenceType, tagRvalueReference:
+		x.Encoding = Pointer
+		to := v.typeOf(t.node)
+		if x.Type == "" && to.node != nil {
+			x.Type = to.name + " *"
+		}
+		x.Place, x.Err = where(0, x.Size)
+		if to.node != nil && to.tag == tagBaseType && to.size() == 1 && (to.get(attrEncoding).num == SignedChar || to.get(attrEncoding).num == UnsignedChar) {
+			x.Encoding = Text
+		}
+		v.add(x)
+		if follow && to.node != nil && (to.tag == tagStructureType || to.tag == tagClassType) {
+			pointer, err := x.Place, x.Err
+			v.members(name, argument, to, func(offset, _ uint64) (Place, error) {
+				if err != nil {
+					return Place{}, err
+				}
+				return pointer.through(int64(offset))
+			}, nested+1, false)
+		}
+		return
+	case tagStructureType, tagClassType:
+		v.members(name, argument, t, where, nested+1, follow)
+		return
+	default:
+		x.Err = errNoNumber
+	}
+	if x.Err == nil {
+		x.Place, x.Err = where(0, x.Size)
+	}
+	v.add(x)
+}
+
+// texts are the members of structures that are text: its address, and its length.
+var texts = map[string][2]string{
+	"string": {"str", "len"},         // Go
+	"&str":   {"data_ptr", "length"}, // Rust
+}
+
+// members appends the members of a structure.
+func (v *variables) members(name string, argument bool, t typ, where func(offset, size uint64) (Place, error), nested int, follow bool) {
+	if nested > maxNested {
+		return
+	}
+	type member struct {
+		name   string
+		offset uint64
+		typ    typ
+	}
+	var all []member
+	t.each(v.unit.info, func(e *entry) bool {
+		if e.off != t.off && e.depth == 0 || len(all) >= maxMembers {
+			return false
+		}
+		if e.depth != 1 || e.tag != tagMember || e.get(attrBitSize).form != 0 || e.get(attrDataBitOffset).form != 0 {
+			return true
+		}
+		loc := e.get(attrMemberLocation)
+		offset := loc.num
+		if loc.str != nil { // DWARF 2: DW_OP_plus_uconst
+			b := buffer{data: loc.str, bo: t.info.bo}
+			if b.u8() != opPlusUconst {
+				return true
+			}
+			offset = b.uleb()
+		}
+		n := &node{info: t.info, unit: t.unit, entry: entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}
+		if of := v.typeOf(n); of.node != nil {
+			all = append(all, member{t.info.string(t.unit, e.get(attrName)), offset, of})
+		}
+		return true
+	})
+	parts, isText := texts[t.name]
+	for _, m := range all {
+		if isText && m.name == parts[0] {
+			x := Variable{Name: name, Argument: argument, Type: t.name, Encoding: Counted, Size: m.typ.size(), Length: name + "." + parts[1]}
+			x.Place, x.Err = where(m.offset, x.Size)
+			v.add(x)
+			continue
+		}
+		if m.name == "" {
+			continue
+		}
+		v.value(name+"."+m.name, argument, m.typ, func(offset, size uint64) (Place, error) { return where(m.offset+offset, size) }, nested, follow)
+	}
+}
+
+// Number says how the value of a place is computed: as reader.Variable has it.
+func (p *Place) Number() (register int, offset int64, memory bool) {
+	switch p.Kind {
+	case InRegister:
+		return int(p.Reg), 0, false
+	case Sum:
+		return int(p.Reg), p.Off, false
+	case InMemory:
+		return int(p.Reg), p.Off, true
+	case AtAddress:
+		return -1, p.Off, true
+	}
+	return -1, p.Off, false
+}

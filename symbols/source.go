@@ -1,0 +1,138 @@
+package symbols
+
+import (
+	"errors"
+
+	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/symbols/internal/cfi"
+	"github.com/go-usdt/usdt/symbols/internal/debuginfo"
+)
+
+// Source is a source file of which an object has code.
+type Source struct {
+	Path       string      // as the compiler was given it, made absolute if it says where it ran
+	Lines      []int       // those with code, in order
+	Statements []Statement // of the lines that were asked for, by line and address
+}
+
+// Statement is where the code of a line begins, or that of a function which was inlined.
+type Statement struct {
+	Line    int // 0 for a function
+	Address uint64
+	Func    string // the function, demangled
+	Inlined bool   // into another one
+}
+
+// Code finds the code of source lines and inlined functions in one object, by its debugging
+// information or that in a separate file. It is for one goroutine.
+type Code struct {
+	resolver *Resolver
+	object   *item
+	cfi      *cfi.Table
+}
+
+// OpenCode opens the object at path. named says that the user named it, and so trusts its author:
+// then separate debugging information is also looked for beside it.
+func OpenCode(path string, named bool) *Code {
+	c := &Code{resolver: NewResolver(nil)}
+	c.resolver.lacks = "lines or inlined functions are missing"
+	c.object = c.resolver.objectOf(&mapped{named: named, open: func() (opened, error) {
+		f, err := procfs.OpenFile(path)
+		if err != nil {
+			return opened{}, err
+		}
+		return newOpened(f, path)
+	}})
+	return c
+}
+
+// Close closes the object.
+func (c *Code) Close() error {
+	c.resolver.cache.release(c.object)
+	return c.resolver.Close()
+}
+
+// info returns the object's debugging information, nil if there is none.
+func (c *Code) info() *debuginfo.Info {
+	o, ok := c.object.value.(*object)
+	if !ok {
+		return nil
+	}
+	return o.debug().info
+}
+
+// err returns what could not be read.
+func (c *Code) err(err error) error {
+	if c.object.err != nil {
+		return c.object.err
+	}
+	return errors.Join(append(c.resolver.Refused(), err)...)
+}
+
+// Sources returns the source files that match, with the statements of their lines that line
+// reports: in each function, inlined copy of one and block that has variables the first with its
+// address, as debuggers have it. others are the paths of all other source files. With an error,
+// there may be more.
+func (c *Code) Sources(match func(path string) bool, line func(number int) bool) (found []Source, others []string, err error) {
+	info := c.info()
+	if info == nil {
+		return nil, nil, c.err(nil)
+	}
+	sources, others, err := info.Sources(match, line)
+	for i := range sources {
+		s := sources[i]
+		found = append(found, Source{Path: s.Path, Lines: s.Lines, Statements: statements(s.Statements)})
+	}
+	return found, others, c.err(err)
+}
+
+// Inlined returns where functions were inlined whose symbol, if debugging information has it, and
+// name match. With an error, there may be more.
+func (c *Code) Inlined(match func(symbol, name string) bool) ([]Statement, error) {
+	info := c.info()
+	if info == nil {
+		return nil, c.err(nil)
+	}
+	found, err := info.Inlined(match)
+	return statements(found), c.err(err)
+}
+
+func statements(all []debuginfo.Statement) (out []Statement) {
+	for _, s := range all {
+		out = append(out, Statement{Line: s.Line, Address: s.Addr, Func: s.Func, Inlined: s.Inlined})
+	}
+	return out
+}
+
+// Variables returns the variables in scope at an address, the innermost first, and members of
+// structures, also behind one pointer, as NAME.MEMBER. With an error, some may be missing.
+func (c *Code) Variables(addr uint64) ([]Variable, error) {
+	info := c.info()
+	if info == nil {
+		return nil, c.err(nil)
+	}
+	all, err := info.Variables(addr, func() (reg uint8, off int64, ok bool) {
+		t := c.frames()
+		if t == nil {
+			return 0, 0, false
+		}
+		return t.Row(addr).Frame()
+	})
+	var out []Variable
+	for i := range all {
+		out = append(out, newVariable(&all[i]))
+	}
+	return out, c.err(err)
+}
+
+// frames returns the object's tables of call frames, or those of its separate file.
+func (c *Code) frames() *cfi.Table {
+	if c.cfi != nil {
+		return c.cfi
+	}
+	o := c.object.value.(*object)
+	if c.cfi, _ = cfi.Read(o.elf); c.cfi == nil && o.debug().elf != nil {
+		c.cfi, _ = cfi.Read(o.debug().elf)
+	}
+	return c.cfi
+}

@@ -1,0 +1,51 @@
+package symbols
+
+import "github.com/go-usdt/usdt/symbols/internal/debuginfo"
+
+// VariableKind says what the value of a variable is.
+type VariableKind uint8
+
+const (
+	Unsigned VariableKind = iota // also addresses
+	Signed
+	Boolean
+	Float
+	Text // the address of text, up to a NUL or as long as another variable says
+)
+
+// Variable is a variable of a program at an address of its code, or a part of one.
+type Variable struct {
+	Name, Type string
+	Argument   bool // of the function, or a part of one
+	Global     bool // of the whole unit
+	Kind       VariableKind
+	Size       int    // bytes; of Text, its address's
+	Length     string // the variable with the length of Text, "" for text up to a NUL
+	Err        error  // why there is no value, nil if there is one
+
+	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
+	// address, and without a register an address in the file. With Follow, an address is
+	// there instead, and the value at that address plus FollowOffset.
+	Register       int // its number in DWARF, -1 for none
+	Offset         int64
+	Memory, Follow bool
+	FollowOffset   int64
+}
+
+// newVariable returns v as this package shows it.
+func newVariable(v *debuginfo.Variable) Variable {
+	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err}
+	switch v.Encoding {
+	case debuginfo.Signed, debuginfo.SignedChar:
+		out.Kind = Signed
+	case debuginfo.Boolean:
+		out.Kind = Boolean
+	case debuginfo.Float:
+		out.Kind = Float
+	case debuginfo.Text, debuginfo.Counted:
+		out.Kind = Text
+	}
+	out.Register, out.Offset, out.Memory = v.Place.Number()
+	out.Follow, out.FollowOffset = v.Place.Follow, v.Place.FollowOff
+	return out
+}
