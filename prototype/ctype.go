@@ -28,12 +28,14 @@ var ctypes = map[string]ctype{
 	"int64_t": {kind: Signed, size: 8}, "uint64_t": {size: 8},
 	"size_t": {}, "ssize_t": {kind: Signed}, "uintptr_t": {}, "intptr_t": {kind: Signed}, "ptrdiff_t": {kind: Signed},
 	"float": {kind: Float, size: 4}, "double": {kind: Float, size: 8},
+	"integer": {kind: Integer},
 }
 
-// units are the words that may follow a number.
+// units are the words that may follow an argument, and whether they are for text.
 var units = map[string]bool{
-	"ns": true, "us": true, "ms": true, "s": true,
-	"bytes": true, "kB": true, "pages": true, "blocks": true,
+	"ns": false, "us": false, "ms": false, "s": false,
+	"bytes": false, "kB": false, "pages": false, "blocks": false, ID: false,
+	"cxx": true, "java": true,
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

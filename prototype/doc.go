@@ -24,6 +24,11 @@
 //	typedef TYPE NAME
 //	enum NAME { NAME, NAME = VALUE, … }
 //	silent PROVIDER:NAME why a probe may never fire; NAME may have '*'
+//	note FILE PROVIDER:NAME when the probes of a version fire; both may have '*'
+//	danger FILE PROVIDER:NAME NAME why tracing both harms FILE, which may have '*'
+//	say PROVIDER:NAME WORD [ARGUMENT=VALUE] text in which ${ARGUMENT} stands for one
+//	page PROVIDER:START,PROVIDER:END[:KEY] [by KEY] [stack]
+//	page PROVIDER:NAME
 //
 // A line with open parentheses or braces goes on in the next line. Types are those of C and
 // stdint.h, typedefs and enums of lines above, and pointers to anything. They must have the size
@@ -37,9 +42,18 @@
 //	void *loader            an address
 //	enum mode               the number of a name
 //	long took ns            a unit: ns, us, ms, s, bytes, kB, pages, blocks
+//	unsigned relation id    a number that identifies something, and measures nothing
+//	char *type->8 cxx       a name as a C++ compiler mangles it; java: as the JVM writes it
 //	int fd as uintptr_t     declared as int, but passed as uintptr_t
+//	integer count           an integer whose size and sign versions differ in
 //	int _                   an argument of no known name
 //	...                     at the end: there may be more arguments
+//
+// "say" replaces the arguments that its text names by that text where people read events, if an
+// argument has the value that the line gives: "waits_for=relation 16384". ${query__start:query} is
+// the argument of the last event of another probe in the same process. "page" lines are the first
+// look at a provider, for sdttrace page PROVIDER: pairs of probes whose times are measured, as
+// --span has them, in groups by a key such as sql(query), and probes whose events are shown.
 //
 // A probe can have several lines, for versions that pass different arguments. If more
 // than one fits, an argument has the name and type in which they all agree.

@@ -31,6 +31,8 @@ func (p *passing) fits(a *notes.Arg, class notes.Class) bool {
 		return true // it has no value that could get a wrong name
 	case a.Kind == notes.Imm && a.Symbol != "":
 		return address
+	case p.kind == Integer:
+		return !a.Float
 	case a.Kind == notes.Imm && !a.Float:
 		return p.holds(a, size, address)
 	case a.Size != size || a.Float != (p.kind == Float):

@@ -61,7 +61,46 @@ func TestSilent(t *testing.T) {
 			t.Errorf("%s:%s: %q, want %q", c.provider, c.name, got, c.want)
 		}
 	}
-	for _, wrong := range []string{"silent\n", "silent a:b", "silent a b c", "silent a: why", "silent a:[ why"} {
+	for file, want := range map[string]string{"/usr/bin/python3.11": "CPython 3.11 fires it in generators and coroutines only", "/usr/lib/libpython3.11.so.1.0": "CPython 3.11 fires it in generators and coroutines only", "/usr/bin/python3.12": ""} {
+		for _, name := range []string{"function__entry", "function__return", "line"} {
+			if got := prototype.Known().Note(file, "python", name); got != want {
+				t.Errorf("%s: %s: %q, want %q", file, name, got, want)
+			}
+		}
+	}
+	if got := prototype.Known().Silent("python", "line"); got != "" {
+		t.Errorf("a note of some files is taken for all: %q", got)
+	}
+	for _, wrong := range []string{"note a a:b", "note [ a:b why", "silent\n", "silent a:b", "silent a b c", "silent a: why", "silent a:[ why"} {
+		var syntax *prototype.SyntaxError
+		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+// TestDanger reads which probes must not be traced at the same time.
+func TestDanger(t *testing.T) {
+	mine, err := prototype.Parse("mine", []byte("danger app* mine:b a it  ends\nmine:a(int x)\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table                *prototype.Table
+		file, provider, name string
+		with, why            string
+	}{
+		{prototype.Known(), "/usr/lib/libruby-3.1.so.3.1.2", "ruby", "cmethod__return", "cmethod__entry", "Ruby 3.1 crashes"},
+		{prototype.Known(), "/usr/lib/libruby-3.3.so.3.3.1", "ruby", "cmethod__return", "", ""},
+		{prototype.Known().With(mine), "/srv/app1", "mine", "b", "a", "it ends"},
+		{mine, "/srv/app1", "mine", "a", "", ""},
+		{nil, "x", "mine", "b", "", ""},
+	} {
+		if with, why := c.table.Danger(c.file, c.provider, c.name); with != c.with || why != c.why {
+			t.Errorf("%s:%s in %s: %q, %q, want %q, %q", c.provider, c.name, c.file, with, why, c.with, c.why)
+		}
+	}
+	for _, wrong := range []string{"danger\n", "danger f a:b c", "danger f ab c why", "danger [ a:b c why"} {
 		var syntax *prototype.SyntaxError
 		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
 			t.Errorf("%q: %v", wrong, err)
@@ -189,6 +228,7 @@ func TestOtherVersions(t *testing.T) {
 		{"postgresql", "sort__start", "-4@$0 -4@$2 -4@%eax 4@%ebx -4@%ecx -4@%edx"}, // 2 is no bool
 		{"hotspot", "class__loaded", "8@%rdi 8@%rsi 8@%rdx 1@%cl"},
 		{"python", "gc__done", "-4@%eax"},
+		{"memcached", "conn__allocate", "8f@%xmm0"}, // no integer
 		{"nobody", "knows", "8@%rdi"},
 		{"../known/postgresql", "query__start", "8@%rdi"},
 	} {

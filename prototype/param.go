@@ -45,10 +45,14 @@ func (p *parser) param(out *Prototype) error {
 		a.passed = passing{as: as, kind: passed.kind, size: passed.size, plain: passed.plain}
 	}
 	if isName(p.tok.text) {
-		if a.Unit = p.tok.text; !units[a.Unit] {
-			return p.fail(p.tok.line, "%s is no unit: want ns, us, ms, s, bytes, kB, pages or blocks", a.Unit)
-		}
-		if a.Kind != Unsigned && a.Kind != Signed && a.Kind != Float {
+		a.Unit = p.tok.text
+		ofText, ok := units[a.Unit]
+		switch {
+		case !ok:
+			return p.fail(p.tok.line, "%s is no unit: want ns, us, ms, s, bytes, kB, pages, blocks, id, cxx or java", a.Unit)
+		case ofText && a.Kind != Text && a.Kind != Text16:
+			return p.fail(p.tok.line, "%s is no text, and cannot be a name of %s", name, a.Unit)
+		case !ofText && !a.isInteger() && a.Kind != Float:
 			return p.fail(p.tok.line, "%s is no number, and has no unit", name)
 		}
 		if err := p.advance(); err != nil {
@@ -116,7 +120,7 @@ func (p *parser) lengths(out *Prototype) error {
 			return p.fail(pending.line, "%s:%s has no argument %s, which is to be the length of %s", out.Provider, out.Name, pending.length, pending.text)
 		}
 		l := &out.Params[length]
-		if l.Kind != Signed && l.Kind != Unsigned {
+		if !l.isInteger() {
 			return p.fail(pending.line, "%s is no integer, and cannot be the length of %s", l.Name, pending.text)
 		}
 		out.Params[text].Length, l.IsLength = length, true

@@ -116,7 +116,7 @@ func (p *parser) declaration() error {
 	}
 	first, line := p.tok.text, p.tok.line
 	if !isName(first) {
-		return p.wrong("PROVIDER:NAME(…), typedef, enum or silent")
+		return p.wrong("PROVIDER:NAME(…), typedef, enum, silent, note, danger, say or page")
 	}
 	if err := p.advance(); err != nil {
 		return err
@@ -131,6 +131,14 @@ func (p *parser) declaration() error {
 		err = p.enum()
 	case first == "silent":
 		err = p.silent(line)
+	case first == "note":
+		err = p.note(line)
+	case first == "danger":
+		err = p.danger(line)
+	case first == "say":
+		err = p.say(line)
+	case first == "page":
+		err = p.look(line)
 	default:
 		return p.wrong("':' after the provider " + first)
 	}

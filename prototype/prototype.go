@@ -23,7 +23,8 @@ type Param struct {
 	Kind Kind
 	// Size is the number of bytes of the declared type; 0 for a word of the program.
 	Size int
-	// Unit is what a number counts, such as "ns" or "bytes"; usually empty.
+	// Unit is what a number counts, such as "ns" or "bytes", or [ID], or whose name a text
+	// is, "cxx" or "java"; usually empty.
 	Unit string
 	// Enum has the names of an Enumeration's values.
 	Enum *Enum
@@ -40,6 +41,9 @@ type Param struct {
 	passed passing
 }
 
+// ID is the Unit of numbers that identify something, and measure nothing.
+const ID = "id"
+
 // Kind is what an argument is.
 type Kind uint8
 
@@ -52,6 +56,7 @@ const (
 	Text                    // a pointer to text
 	Text16                  // a pointer to UTF-16 in the program's byte order
 	Enumeration             // one of Enum's values
+	Integer                 // an integer of any size and sign, which the note has
 )
 
 // Enum names the values of an enumeration.

@@ -1,0 +1,65 @@
+package prototype
+
+import "strings"
+
+// Look is a part of the first look at a provider: a pair of probes whose time is measured, or a
+// probe whose events are shown.
+type Look struct {
+	Span  string // START,END, and :KEY where the pairs have one; PROVIDER:NAME of a single probe
+	By    string // the key of the pairs' groups, such as sql(query); usually empty
+	Stack bool   // the calls that lead there matter
+}
+
+// Single reports whether a look is at the events of a probe, and not at pairs.
+func (l *Look) Single() bool { return !strings.Contains(l.Span, ",") }
+
+type look struct {
+	provider string
+	Look
+}
+
+// look reads a line behind its first word: what is looked at, and then "by" and a key, and "stack".
+func (p *parser) look(line int) error {
+	text := p.words()
+	words := strings.Fields(text)
+	l := look{}
+	ok := len(words) > 0
+	if ok {
+		var end, name string
+		l.Span, words = words[0], words[1:]
+		start, rest, pair := strings.Cut(l.Span, ",")
+		l.provider, name, ok = strings.Cut(start, ":")
+		ok = ok && isName(l.provider) && isName(name)
+		if pair {
+			end, name, pair = strings.Cut(rest, ":")
+			ok = ok && pair && isName(end) && name != ""
+		}
+	}
+	for ok && len(words) > 0 {
+		switch {
+		case words[0] == "by" && len(words) > 1 && !l.Single():
+			l.By, words = words[1], words[2:]
+		case words[0] == "stack":
+			l.Stack, words = true, words[1:]
+		default:
+			ok = false
+		}
+	}
+	if !ok {
+		return p.fail(line, "want page PROVIDER:START,PROVIDER:END, as --span has it, and behind it by KEY or stack; or page PROVIDER:NAME; got %q", text)
+	}
+	p.table.looks = append(p.table.looks, l)
+	return p.advance()
+}
+
+// Looks returns what the first look at a provider shows; nothing if no line says so.
+func (t *Table) Looks(provider string) (all []Look) {
+	for ; t != nil && len(all) == 0; t = t.over {
+		for _, l := range t.of(provider).looks {
+			if l.provider == provider {
+				all = append(all, l.Look)
+			}
+		}
+	}
+	return all
+}

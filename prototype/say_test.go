@@ -1,0 +1,90 @@
+package prototype_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/prototype"
+)
+
+// TestLooks reads what the first look at a provider shows, in the files that come with the package
+// and in others.
+func TestLooks(t *testing.T) {
+	mine, err := prototype.Parse("mine", []byte("page mine:a,mine:b:id,n by sql(q) stack\npage mine:c\npage sql:a,sql:b\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		table    *prototype.Table
+		provider string
+		want     []prototype.Look
+	}{
+		{mine, "mine", []prototype.Look{{"mine:a,mine:b:id,n", "sql(q)", true}, {"mine:c", "", false}}},
+		{prototype.Known().With(mine), "sql", []prototype.Look{{"sql:a,sql:b", "", false}}},
+		{prototype.Known().With(mine), "grpc_server", []prototype.Look{{"grpc_server:request_start,grpc_server:request_done:id", "method", false}}},
+		{prototype.Known(), "mine", nil},
+		{nil, "mine", nil},
+	} {
+		if d := cmp.Diff(c.want, c.table.Looks(c.provider)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.provider, d)
+		}
+	}
+	for _, wrong := range []string{"page", "page a", "page a:", "page a:b,", "page a:b,c", "page a:b,c:", "page a:b by x", "page a:b,a:c by", "page a:b,a:c fast"} {
+		var syntax *prototype.SyntaxError
+		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	for _, provider := range prototype.Providers() {
+		for _, l := range prototype.Known().Looks(provider) {
+			if _, err := prototype.Parse("again", []byte("page "+l.Span)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestSayings reads texts that say what arguments mean.
+func TestSayings(t *testing.T) {
+	table, err := prototype.Parse("mine", []byte("say p:w* for kind=A the ${x} of ${y}\nsay p:w* who ${q:text}, ${x} = 1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := table.Sayings("p", "wait")
+	want := []prototype.Saying{{"for", "kind", "A", "the ${x} of ${y}"}, {"who", "", "", "${q:text}, ${x} = 1"}}
+	if d := cmp.Diff(want, got); d != "" || len(table.Sayings("p", "other")) != 0 {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if needs := got[1].Needs(); !slices.Equal(needs, []string{"q:text", "x"}) {
+		t.Errorf("needs %q", needs)
+	}
+	if said := table.Said("p", "q"); !slices.Equal(said, []string{"text"}) {
+		t.Errorf("of q others need %q", said)
+	}
+	for _, wrong := range []string{"say", "say p:x", "say p:x name", "say p name text", "say p:x name a=b"} {
+		var syntax *prototype.SyntaxError
+		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+	// Names of arguments in texts that come with the package are those of their probes.
+	for _, provider := range prototype.Providers() {
+		own, err := prototype.ReadFile("known/" + provider + ".probes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range own.Prototypes() {
+			for _, s := range own.Sayings(p.Provider, p.Name) {
+				for _, need := range append(s.Needs(), s.When) {
+					has := func(a prototype.Param) bool { return a.Name == need }
+					if need != "" && !slices.ContainsFunc(p.Params, has) && need != "query__start:query" {
+						t.Errorf("%s:%s has no %s", p.Provider, p.Name, need)
+					}
+				}
+			}
+		}
+	}
+}
