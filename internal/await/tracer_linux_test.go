@@ -54,7 +54,7 @@ func TestWait(t *testing.T) {
 	}
 	defer l.Close()
 	var attached atomic.Int32
-	go l.Serve(os.Getpid(), func() { attached.Add(1) }, func(time.Duration) { t.Error("late") })
+	go l.Serve(is(os.Getpid()), func() { attached.Add(1) }, func(time.Duration) { t.Error("late") })
 	for n := int32(1); n <= 3; n++ {
 		if err := await.Tracer(address(l), time.Minute); err != nil || attached.Load() != n {
 			t.Errorf("%v; attached %d times, want %d", err, attached.Load(), n)
@@ -133,7 +133,7 @@ func TestUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var attached atomic.Int32
-	go l.Serve(provider.Process.Pid, func() { attached.Add(1) }, func(time.Duration) { t.Error("late") })
+	go l.Serve(is(provider.Process.Pid), func() { attached.Add(1) }, func(time.Duration) { t.Error("late") })
 	if err := provider.Wait(); err != nil || attached.Load() != 1 {
 		t.Errorf("root's: %v, attached %d times", err, attached.Load())
 	}
@@ -151,7 +151,7 @@ func TestLate(t *testing.T) {
 	}
 	defer l.Close()
 	left, late := make(chan struct{}), make(chan time.Duration)
-	go l.Serve(os.Getpid(), func() { <-left }, func(took time.Duration) { late <- took })
+	go l.Serve(is(os.Getpid()), func() { <-left }, func(took time.Duration) { late <- took })
 	if err := await.Tracer(address(l), time.Millisecond); err == nil {
 		t.Error("answered")
 	}
@@ -160,3 +160,6 @@ func TestLate(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 }
+
+// is returns a function that tells a process from others.
+func is(own int) func(pid int) bool { return func(pid int) bool { return pid == own } }

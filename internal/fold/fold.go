@@ -1,6 +1,10 @@
 package fold
 
-import "github.com/go-usdt/usdt/internal/mangled"
+import (
+	"bytes"
+
+	"github.com/go-usdt/usdt/internal/mangled"
+)
 
 // Function is a function of texts.
 type Function struct {
@@ -14,8 +18,17 @@ type Function struct {
 
 // functions are the functions by their names.
 var functions = map[string]*Function{
-	"sql": {"sql", true, SQL},
-	"cxx": {"cxx", false, func(dst, text []byte) []byte { return append(dst, mangled.Type(string(text))...) }},
+	"sql":  {"sql", true, SQL},
+	"word": {"word", true, func(dst, text []byte) []byte { return append(dst, firstWord(text)...) }},
+	"cxx":  {"cxx", false, func(dst, text []byte) []byte { return append(dst, mangled.Type(string(text))...) }},
+}
+
+// firstWord returns what stands before the first blank behind a word, such as the name of a command.
+func firstWord(text []byte) []byte {
+	if words := bytes.Fields(text[:min(len(text), 1<<10)]); len(words) > 0 {
+		return words[0]
+	}
+	return nil
 }
 
 // Append appends the function's result for a text.

@@ -64,6 +64,16 @@ func TestCXX(t *testing.T) {
 	}
 }
 
+// TestWord checks that word is what stands before the first blank.
+func TestWord(t *testing.T) {
+	f := fold.Of("word")
+	for in, want := range map[string]string{"get key41\r\n": "get", "  quit\r\n": "quit", "SELECT\n1": "SELECT", "": "", " \t": ""} {
+		if got := string(f.Append([]byte("by "), []byte(in))); got != "by "+want {
+			t.Errorf("%q: got %q, want %q", in, got, "by "+want)
+		}
+	}
+}
+
 // FuzzSQL checks that literals, and nothing but them, make no difference, and that what
 // is folded stays as it is.
 func FuzzSQL(f *testing.F) {

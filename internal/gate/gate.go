@@ -3,7 +3,6 @@ package gate
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -21,6 +20,7 @@ type Gate struct {
 	counters  *ebpf.Map
 	guard     *Guard // nil if there is none
 	execution link.Link
+	fork      link.Link
 	linker    *attach.Attachment // to the dynamic linker, nil without one
 	linkerID  procfs.ID
 	replaced  uint64 // Counts.Replaced when linker was attached
@@ -42,6 +42,8 @@ type Counts struct {
 	Also uint64
 	// Only counts stops after which only a guard would let the process go on.
 	Only uint64
+	// Forked counts the processes that the process has started.
+	Forked uint64
 }
 
 // state is what this process tells programs and a guard.
@@ -50,7 +52,7 @@ type state struct {
 	Left    uint64 // 1 when nobody is left to let it go on
 	Only    uint64 // Counts.Only when the process was last let go on
 	Also    uint64 // Counts.Also at that time
-	_       uint64
+	_       [2]uint64
 }
 
 func newCounters() (*ebpf.Map, error) {
@@ -82,16 +84,27 @@ func New(pid int, guard *Guard) (_ *Gate, err error) {
 	if g.builder, err = newBuilder(pid, g.counters); err != nil {
 		return nil, err
 	}
-	prog, err := ebpf.NewProgram(g.builder.execution())
-	if err != nil {
-		return nil, fmt.Errorf("load the program that stops a process after its exec: %w", err)
+	if g.execution, err = attachTracepoint("sched_process_exec", g.builder.execution()); err != nil {
+		return nil, err
 	}
-	defer prog.Close() // the link keeps the program
-	g.execution, err = link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sched_process_exec", Program: prog})
-	if err != nil {
-		return nil, fmt.Errorf("attach to sched_process_exec: %w", err)
+	if g.fork, err = attachTracepoint("sched_process_fork", g.builder.fork()); err != nil {
+		return nil, err
 	}
 	return g, nil
+}
+
+// attachTracepoint loads a program and attaches it.
+func attachTracepoint(name string, spec *ebpf.ProgramSpec) (link.Link, error) {
+	prog, err := ebpf.NewProgram(spec)
+	if err != nil {
+		return nil, fmt.Errorf("load the program for %s: %w", name, err)
+	}
+	defer prog.Close() // the link keeps the program
+	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: prog})
+	if err != nil {
+		return nil, fmt.Errorf("attach to %s: %w", name, err)
+	}
+	return l, nil
 }
 
 // Linker also makes the process stop when its dynamic linker has mapped libraries. Call it while
@@ -118,19 +131,8 @@ func (g *Gate) Linker() error {
 	if err != nil {
 		return err
 	}
-	// Kernels with uprobe_multi need a program loaded for it, others one for perf
-	// events.
-	var first error
-	for _, typ := range []ebpf.AttachType{ebpf.AttachTraceUprobeMulti, ebpf.AttachNone} {
-		g.linker, err = g.attach(typ, probe)
-		if err == nil {
-			return nil
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return first
+	g.linker, err = attachMapped(g.pid, probe, g.builder.mapped)
+	return err
 }
 
 // Counts returns what has happened until now.
@@ -158,9 +160,11 @@ func (g *Gate) Continued(c Counts) error {
 // again is safe.
 func (g *Gate) Close() error {
 	var errs []error
-	if g.execution != nil {
-		errs = append(errs, g.execution.Close())
-		g.execution = nil
+	for _, l := range []*link.Link{&g.execution, &g.fork} {
+		if *l != nil {
+			errs = append(errs, (*l).Close())
+			*l = nil
+		}
 	}
 	if g.linker != nil {
 		errs = append(errs, g.linker.Close())
@@ -170,13 +174,4 @@ func (g *Gate) Close() error {
 		errs = append(errs, g.counters.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// Supported returns nil if this kernel and this process's privileges allow gates.
-func Supported() error {
-	g, err := New(os.Getpid(), nil)
-	if err != nil {
-		return err
-	}
-	return g.Close()
 }

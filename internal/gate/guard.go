@@ -14,6 +14,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // A Guard outlives this process, if that is killed, and does two things that the
@@ -36,6 +38,7 @@ type Guard struct {
 	out      *bufio.Reader
 	outFile  *os.File
 	counters *ebpf.Map
+	stopped  *ebpf.Map // the processes of a [Family] that have been stopped; nil for a releaser
 
 	gone chan struct{} // closed when the keeper has ended; nil if nobody asks
 
@@ -45,34 +48,74 @@ type Guard struct {
 
 // Roles of processes that Stand runs in.
 const (
-	keeper = "keeper"
-	anchor = "anchor"
+	keeper   = "keeper"
+	anchor   = "anchor"
+	releaser = "releaser"
 )
 
-// countersFD is the keeper's descriptor of the map of counters.
-const countersFD = 3
+// Descriptors of a guard's process for the maps that it holds.
+const (
+	mapFD     = 3
+	stoppedFD = 4
+)
+
+// maxStopped is how many processes of a family may have been stopped; others are not.
+const maxStopped = 1 << 13
 
 // StartGuard starts a guard, and does not wait for it: this program, with the
 // arguments and some more, which it must pass to [Stand].
-func StartGuard(arguments ...string) (_ *Guard, err error) {
-	g := &Guard{}
-	if g.counters, err = newCounters(); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			g.counters.Close()
-		}
-	}()
-	shared, err := unix.FcntlInt(uintptr(g.counters.FD()), unix.F_DUPFD_CLOEXEC, 0)
+func StartGuard(arguments ...string) (*Guard, error) {
+	counters, err := newCounters()
 	if err != nil {
 		return nil, err
 	}
-	file := os.NewFile(uintptr(shared), "counters")
-	defer file.Close()
-	g.keeper = again(append(arguments, keeper, strconv.Itoa(threatened()))...)
+	stopped, err := ebpf.NewMap(&ebpf.MapSpec{Name: "gate_stopped", Type: ebpf.Hash, KeySize: 4, ValueSize: 4, MaxEntries: maxStopped})
+	if err != nil {
+		counters.Close()
+		return nil, fmt.Errorf("create a table of stopped processes: %w", err)
+	}
+	g, err := start(append(arguments, keeper, strconv.Itoa(threatened())), counters, stopped)
+	if err != nil {
+		counters.Close()
+		stopped.Close()
+		return nil, err
+	}
+	g.stopped = stopped
+	return g, nil
+}
+
+// StartReleaser starts a guard that has the processes go on which a session has stopped by
+// [attach.Signal], with the map that the session gives its Guard, when this process has ended.
+// The arguments are those of StartGuard.
+func StartReleaser(stopped *ebpf.Map, arguments ...string) (*Guard, error) {
+	held, err := stopped.Clone()
+	if err != nil {
+		return nil, err
+	}
+	g, err := start(append(arguments, releaser, "0"), held)
+	if err == nil {
+		err = g.answer()
+	}
+	if err != nil {
+		held.Close()
+		return nil, fmt.Errorf("start a guard: %w", err)
+	}
+	return g, nil
+}
+
+// start starts a guard's process that holds maps.
+func start(arguments []string, held ...*ebpf.Map) (*Guard, error) {
+	g := &Guard{counters: held[0], keeper: again(arguments...)}
 	g.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	g.keeper.ExtraFiles = []*os.File{file}
+	for _, m := range held {
+		shared, err := unix.FcntlInt(uintptr(m.FD()), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		file := os.NewFile(uintptr(shared), "map")
+		defer file.Close()
+		g.keeper.ExtraFiles = append(g.keeper.ExtraFiles, file)
+	}
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -139,7 +182,7 @@ func (g *Guard) Keep(pid int) error {
 			return fmt.Errorf("start a guard: %w", err)
 		}
 	}
-	if !mayKill() {
+	if !privilege.Has(unix.CAP_KILL) {
 		return nil
 	}
 	g.mu.Lock()
@@ -158,13 +201,6 @@ func (g *Guard) Keep(pid int) error {
 	return err
 }
 
-// mayKill reports whether this process may send signals to those of any user.
-func mayKill() bool {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_KILL) != 0
-}
-
 func (g *Guard) store() error { return g.counters.Put(uint32(entryState), &g.state) }
 
 func (g *Guard) continued(c Counts) error {
@@ -174,13 +210,20 @@ func (g *Guard) continued(c Counts) error {
 	return g.store()
 }
 
+// closing is what a guard's process reads last if its creator does not end.
+const closing = "\n\n"
+
 // Close ends the guard.
 func (g *Guard) Close() error {
+	io.WriteString(g.in, closing) // if the keeper has ended, Wait says how
 	g.in.Close()
 	err := g.keeper.Wait()
 	if g.gone != nil {
 		<-g.gone
 	}
 	g.outFile.Close()
+	if g.stopped != nil {
+		err = errors.Join(err, g.stopped.Close())
+	}
 	return errors.Join(err, g.counters.Close())
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/attach"
 )
 
 // Stand does the work of a [Guard]'s process. It reports errors to the process
@@ -24,17 +26,39 @@ func Stand(role string, group int) error {
 	// it for memory: it has little.
 	os.WriteFile("/proc/self/comm", []byte("usdt-guard"), 0)
 	os.WriteFile("/proc/self/oom_score_adj", []byte("-1000"), 0)
-	if role == anchor {
+	switch role {
+	case anchor:
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
+	case releaser:
+		return release()
 	}
 	return keep(group)
+}
+
+// release does the work of a releaser: it waits as keep does.
+func release() error {
+	stopped, err := ebpf.NewMapFromFD(mapFD)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ok")
+	io.Copy(io.Discard, os.Stdin)
+	return attach.LetGo(stopped)
 }
 
 // keep does the work of the keeper: it waits until its input ends, which its
 // creator holds open.
 func keep(group int) error {
-	counters, err := ebpf.NewMapFromFD(countersFD)
+	creator, err := unix.PidfdOpen(os.Getppid(), 0)
+	if err != nil {
+		return err
+	}
+	counters, err := ebpf.NewMapFromFD(mapFD)
+	if err != nil {
+		return err
+	}
+	stopped, err := ebpf.NewMapFromFD(stoppedFD)
 	if err != nil {
 		return err
 	}
@@ -60,9 +84,18 @@ func keep(group int) error {
 		return err
 	}
 	fmt.Println("ok")
-	io.Copy(io.Discard, in)
-	return letGo(counters, process)
+	rest, _ := io.ReadAll(in)
+	err = letGo(counters, stopped, process)
+	if string(rest) != closing {
+		// The thread that started the process may be slower to end than the descriptors. The group
+		// must not be orphaned before the kernel has let the process go on.
+		unix.Poll([]unix.PollFd{{Fd: int32(creator), Events: unix.POLLIN}}, int(endTime/time.Millisecond))
+	}
+	return err
 }
+
+// endTime is more than it takes a process to end whose descriptors are closed.
+const endTime = 10 * time.Second
 
 func startAnchor(group int) (*exec.Cmd, io.Closer, error) {
 	arguments := os.Args[1 : len(os.Args)-2]
@@ -79,8 +112,8 @@ func startAnchor(group int) (*exec.Cmd, io.Closer, error) {
 const graceTime = 100 * time.Millisecond
 
 // letGo lets the process go on if the gate has stopped it and nobody else would
-// do so.
-func letGo(counters *ebpf.Map, process int) error {
+// do so, and its descendants.
+func letGo(counters, stopped *ebpf.Map, process int) error {
 	var s state
 	if err := counters.Lookup(uint32(entryState), &s); err != nil {
 		return err
@@ -89,15 +122,21 @@ func letGo(counters *ebpf.Map, process int) error {
 	if err := counters.Put(uint32(entryState), &s); err != nil {
 		return err
 	}
-	// Programs that have begun before may still stop the process. The kernel
-	// waits until they have ended, unless it has CPUs that it does not disturb.
-	const membarrierGlobal = 1 // MEMBARRIER_CMD_GLOBAL, include/uapi/linux/membarrier.h
-	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0); errno != 0 {
-		time.Sleep(graceTime)
+	if err := continueAll(stopped); err != nil {
+		return err
 	}
 	c, err := countsIn(counters)
 	if err != nil || c.Only == s.Only || c.Also != s.Also {
 		return err
 	}
 	return unix.PidfdSendSignal(process, unix.SIGCONT, nil, 0)
+}
+
+// settle waits until programs have ended that have begun before, which may still stop a process.
+// The kernel does so, unless it has CPUs that it does not disturb.
+func settle() {
+	const membarrierGlobal = 1 // MEMBARRIER_CMD_GLOBAL, include/uapi/linux/membarrier.h
+	if _, _, errno := unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0); errno != 0 {
+		time.Sleep(graceTime)
+	}
 }

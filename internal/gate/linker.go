@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -57,12 +58,20 @@ func debugState(o *procfs.Object) (*reader.Probe, error) {
 	return nil, fmt.Errorf("the dynamic linker %s has no function _dl_debug_state: %w", o.Path, ebpf.ErrNotSupported)
 }
 
-// attach makes the process stop at a probe.
-func (g *Gate) attach(typ ebpf.AttachType, p *reader.Probe) (*attach.Attachment, error) {
-	prog, err := ebpf.NewProgram(g.builder.mapped(typ))
-	if err != nil {
-		return nil, err
+// attachMapped attaches a program to a probe in a process. Kernels with uprobe_multi need one
+// loaded for it, others one for perf events.
+func attachMapped(pid int, p *reader.Probe, program func(ebpf.AttachType) *ebpf.ProgramSpec) (_ *attach.Attachment, first error) {
+	for _, typ := range []ebpf.AttachType{ebpf.AttachTraceUprobeMulti, ebpf.AttachNone} {
+		prog, err := ebpf.NewProgram(program(typ))
+		if err == nil {
+			var a *attach.Attachment
+			a, err = attach.AttachProbes(prog, []reader.Probe{*p}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
+			prog.Close() // the link keeps the program
+			if err == nil {
+				return a, nil
+			}
+		}
+		first = cmp.Or(first, err)
 	}
-	defer prog.Close() // the link keeps the program
-	return attach.AttachProbes(prog, []reader.Probe{*p}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{g.pid}}})
+	return nil, first
 }

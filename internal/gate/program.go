@@ -9,6 +9,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // Counters, as in Counts.
@@ -18,7 +20,8 @@ const (
 	counterReplaced = 16
 	counterAlso     = 24
 	counterOnly     = 32
-	countersSize    = 40
+	counterForked   = 40
+	countersSize    = 48
 )
 
 // Entries of the map of counters.
@@ -50,9 +53,9 @@ const (
 type builder struct {
 	pid       int
 	namespace [2]uint64 // the PID namespace of pid: device, inode
-	parent    uint32    // this process's id, as the kernel numbers it
+	parent    uint32    // this process's id in the initial PID namespace
 	counters  *ebpf.Map
-	offset    map[string]int32 // of members of the kernel's structs
+	offset    map[string]int32 // of members of the kernel's structs; pid.numbers is that of namespace
 }
 
 func newBuilder(pid int, counters *ebpf.Map) (*builder, error) {
@@ -62,46 +65,33 @@ func newBuilder(pid int, counters *ebpf.Map) (*builder, error) {
 	}
 	st := info.Sys().(*syscall.Stat_t)
 	b := &builder{pid: pid, namespace: [2]uint64{kernelDevice(st.Dev), st.Ino}, counters: counters, offset: map[string]int32{}}
-	kernel, err := btf.LoadKernelSpec()
+	types, err := btf.LoadKernelSpec()
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's types: %w: %w", err, ebpf.ErrNotSupported)
 	}
 	for _, m := range [][2]string{
 		{"task_struct", "group_leader"}, {"task_struct", "real_parent"}, {"task_struct", "pdeath_signal"}, {"task_struct", "flags"},
-		{"task_struct", "pid"}, {"task_struct", "tgid"}, {"task_struct", "signal"}, {"signal_struct", "shared_pending"}, {"sigpending", "signal"},
+		{"task_struct", "pid"}, {"task_struct", "tgid"}, {"task_struct", "signal"}, {"task_struct", "thread_pid"}, {"signal_struct", "shared_pending"}, {"signal_struct", "pids"}, {"sigpending", "signal"},
 	} {
-		if b.offset[m[0]+"."+m[1]], err = memberOffset(kernel, m[0], m[1]); err != nil {
-			return nil, err
+		offset, err := kernel.MemberOffset(types, m[0], m[1])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", err, ebpf.ErrNotSupported)
 		}
+		b.offset[m[0]+"."+m[1]] = int32(offset)
 	}
 	if b.parent, err = ownID(); err != nil {
 		return nil, fmt.Errorf("read this process's id: %w", err)
 	}
+	if b.offset["pid.numbers"], err = kernel.OwnNumber(); err != nil {
+		return nil, fmt.Errorf("find this process's PID in the kernel: %w: %w", err, ebpf.ErrNotSupported)
+	}
 	return b, nil
 }
 
-// memberOffset returns the offset of a member in a struct of the kernel, in
-// bytes.
-func memberOffset(kernel *btf.Spec, structure, member string) (int32, error) {
-	var st *btf.Struct
-	if err := kernel.TypeByName(structure, &st); err != nil {
-		return 0, fmt.Errorf("find the kernel's struct %s: %w: %w", structure, err, ebpf.ErrNotSupported)
-	}
-	for _, m := range st.Members {
-		if m.Name == member {
-			return int32(m.Offset.Bytes()), nil
-		}
-	}
-	return 0, fmt.Errorf("the kernel's struct %s has no member %s: %w", structure, member, ebpf.ErrNotSupported)
-}
-
-// ownID returns this process's id in the initial PID namespace, which system
-// calls do not return.
+// ownID returns this process's id in the initial PID namespace, which system calls do not return.
 func ownID() (uint32, error) {
 	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "gate_self", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: asm.Instructions{
-		asm.FnGetCurrentPidTgid.Call(),
-		asm.RSh.Imm(asm.R0, 32),
-		asm.Return(),
+		asm.FnGetCurrentPidTgid.Call(), asm.RSh.Imm(asm.R0, 32), asm.Return(),
 	}})
 	if err != nil {
 		return 0, err
@@ -132,6 +122,22 @@ func (b *builder) execution() *ebpf.ProgramSpec {
 	)
 	code = append(code, b.count(counterReplaced)...)
 	return &ebpf.ProgramSpec{Name: "gate_execution", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: append(code, b.stop()...)}
+}
+
+// fork returns the program that runs when a process has started another one, or a thread:
+// sched_process_fork(parent, child), in the parent.
+func (b *builder) fork() *ebpf.ProgramSpec {
+	code := append(asm.Instructions{asm.LoadMem(asm.R7, asm.R1, 8, asm.DWord)}, b.unlessProcess("exit")...)
+	code = append(code, b.read(asm.R7, "pid", 4)...)
+	code = append(code, asm.LoadMem(asm.R8, asm.RFP, stackValue, asm.DWord))
+	code = append(code, b.read(asm.R7, "tgid", 4)...)
+	code = append(code,
+		asm.LoadMem(asm.R1, asm.RFP, stackValue, asm.DWord),
+		asm.JNE.Reg(asm.R1, asm.R8, "exit"),
+	)
+	code = append(code, b.count(counterForked)...)
+	return &ebpf.ProgramSpec{Name: "gate_fork", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: append(code,
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"), asm.Return())}
 }
 
 // mapped returns the program that runs when the dynamic linker has mapped
@@ -215,6 +221,11 @@ func (b *builder) stop() asm.Instructions {
 // unlessProcess jumps unless the current process is the builder's. The id is the
 // one in this process's PID namespace, which its children share.
 func (b *builder) unlessProcess(other string) asm.Instructions {
+	return append(b.own(other), asm.JNE.Imm(asm.R1, int32(b.pid), other))
+}
+
+// own puts the id of the current process into R1, or jumps if it has none.
+func (b *builder) own(other string) asm.Instructions {
 	return asm.Instructions{
 		asm.LoadImm(asm.R1, int64(b.namespace[0]), asm.DWord),
 		asm.LoadImm(asm.R2, int64(b.namespace[1]), asm.DWord),
@@ -224,7 +235,6 @@ func (b *builder) unlessProcess(other string) asm.Instructions {
 		asm.FnGetNsCurrentPidTgid.Call(),
 		asm.JNE.Imm(asm.R0, 0, other),
 		asm.LoadMem(asm.R1, asm.RFP, stackPID+4, asm.Word),
-		asm.JNE.Imm(asm.R1, int32(b.pid), other),
 	}
 }
 

@@ -26,17 +26,17 @@ func Listen() (*Providers, error) {
 // Environment returns the environment variable that leads providers here.
 func (l *Providers) Environment() string { return await.Variable + "=" + l.l.Addr().String() }
 
-// Serve calls attach for each waiting provider of process pid and then answers
+// Serve calls attach for each waiting provider of a process that waits selects and then answers
 // the provider, until the listener is closed. It calls missed if the provider
 // stopped waiting before. Other processes, whoever they belong to, are answered
 // at once, without an attach.
-func (l *Providers) Serve(pid int, attach func(), missed func(took time.Duration)) {
+func (l *Providers) Serve(waits func(pid int) bool, attach func(), missed func(took time.Duration)) {
 	for {
 		c, err := l.l.AcceptUnix()
 		if err != nil {
 			return
 		}
-		if peer(c) == pid {
+		if waits(peer(c)) {
 			start := time.Now()
 			attach()
 			if _, err := c.Write([]byte{'a'}); err != nil {

@@ -17,8 +17,12 @@ import (
 // for ever, and take no signal meanwhile.
 var ErrSilent = errors.New("its file system does not answer")
 
-// patience is how long a file system may take for an answer.
-const patience = 2 * time.Second
+// A file system may take patience ticks for an answer. A process that is stopped meanwhile, or gets
+// no CPU, has one long tick: that is not the file system's silence.
+const (
+	patience = 20
+	tick     = 100 * time.Millisecond
+)
 
 // silence has the file systems that owe answers, with their number, and a path on each that
 // has owed one.
@@ -63,12 +67,14 @@ func ask[T any](device uint64, path string, f func() (T, error), late func(T)) (
 			late(value)
 		}
 	}()
-	deadline := time.NewTimer(patience)
-	defer deadline.Stop()
-	select {
-	case a := <-answers:
-		return a.value, a.err
-	case <-deadline.C:
+	ticks := time.NewTicker(tick)
+	defer ticks.Stop()
+	for range patience {
+		select {
+		case a := <-answers:
+			return a.value, a.err
+		case <-ticks.C:
+		}
 	}
 	v := volumeOf(device, path)
 	owe(v, 1)

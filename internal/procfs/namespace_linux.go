@@ -40,6 +40,21 @@ func NamespacePID(pid int) int {
 	return ids[len(ids)-1]
 }
 
+// Stopped reports whether a signal has stopped a process.
+func Stopped(pid int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	return err == nil && bytes.Contains(status, []byte("\nState:\tT"))
+}
+
+// Parent returns the id of the process that a process is a child of; 0 if there is none.
+func Parent(pid int) int {
+	ids := statusNumbers(pid, "PPid:")
+	if len(ids) == 0 {
+		return 0
+	}
+	return ids[0]
+}
+
 // OwnedBy reports whether a file belongs to the user as whom process pid runs, and nobody
 // else may write it: a stranger can neither have written it nor, by a hard link, chosen whose
 // file is read.

@@ -1,7 +1,9 @@
 package procfs
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -29,4 +31,19 @@ func PIDs() ([]int, error) {
 	}
 	slices.Sort(pids)
 	return pids, err
+}
+
+// StartTime returns when process pid was started, in ticks since the machine was. With
+// the PID, that identifies a process.
+func StartTime(pid int) (uint64, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, Error(pid, err)
+	}
+	// The second field, the thread's name, is in parentheses and may hold anything.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 20 {
+		return 0, fmt.Errorf("process %d: its stat has %d fields", pid, len(fields)+2)
+	}
+	return strconv.ParseUint(string(fields[19]), 10, 64)
 }

@@ -94,6 +94,9 @@ func OpenIn(int, string) (*File, error) { return nil, errNoProcesses }
 // NamespacePID returns pid.
 func NamespacePID(pid int) int { return pid }
 
+// Parent returns 0.
+func Parent(int) int { return 0 }
+
 // OwnedBy returns false.
 func OwnedBy(os.FileInfo, int) bool { return false }
 

@@ -51,3 +51,16 @@ func (r Record) Comm() [CommSize]byte { return [CommSize]byte(r[Comm:]) }
 
 // Slot returns the value of slot i.
 func (r Record) Slot(i int) uint64 { return binary.NativeEndian.Uint64(r[Slot(i):]) }
+
+// Number returns the number in the first size bytes of b.
+func Number(b []byte, size uint8) uint64 {
+	switch size {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.NativeEndian.Uint16(b))
+	case 4:
+		return uint64(binary.NativeEndian.Uint32(b))
+	}
+	return binary.NativeEndian.Uint64(b)
+}

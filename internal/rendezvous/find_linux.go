@@ -3,6 +3,7 @@ package rendezvous
 import (
 	"errors"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -64,4 +65,28 @@ func (o *offer) decode(b []byte) error {
 	o.secret = [secretSize]byte(b[16:])
 	o.name = string(b[fixed:])
 	return nil
+}
+
+// Offered reports whether a process offers its probes to this one. The error says why
+// that cannot be found out: it wraps fs.ErrPermission where the kernel refuses, and
+// fs.ErrNotExist if there is no such process.
+func Offered(pid int) (bool, error) {
+	dir, err := processDir(pid)
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	if _, err = find(dir); errors.Is(err, ErrNotOffered) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func processDir(pid int) (*os.File, error) {
+	path := "/proc/" + strconv.Itoa(pid)
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }

@@ -70,7 +70,7 @@ func TestSilent(t *testing.T) {
 	}
 	first.Close()
 	<-s.ended
-	until(t, "descriptors are closed", func() bool { return leftover.Descriptors(t) == before })
+	leftover.Back(t, before)
 }
 
 // TestDeaf asks again and again, and does not read the answers: the process ends that
@@ -277,7 +277,7 @@ func TestLying(t *testing.T) {
 					before, goroutines, mapped = leftover.Descriptors(t), runtime.NumGoroutine(), rings(t)
 				}
 			}
-			until(t, "descriptors are closed", func() bool { return leftover.Descriptors(t) <= before })
+			leftover.Back(t, before)
 			until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
 			if n := rings(t); n > mapped || n > 0 {
 				t.Errorf("%d files and mappings of rings are left", n)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,30 +27,6 @@ type RefusedError struct {
 
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("process %d refuses: %q", e.PID, e.Reason)
-}
-
-// Offered reports whether a process offers its probes to this one. The error says why
-// that cannot be found out: it wraps fs.ErrPermission where the kernel refuses, and
-// fs.ErrNotExist if there is no such process.
-func Offered(pid int) (bool, error) {
-	dir, err := processDir(pid)
-	if err != nil {
-		return false, err
-	}
-	defer dir.Close()
-	if _, err = find(dir); errors.Is(err, ErrNotOffered) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-func processDir(pid int) (*os.File, error) {
-	path := "/proc/" + strconv.Itoa(pid)
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &os.PathError{Op: "open", Path: path, Err: err}
-	}
-	return os.NewFile(uintptr(fd), path), nil
 }
 
 // Options change a session; the zero value is the default.

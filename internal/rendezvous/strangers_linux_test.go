@@ -209,7 +209,7 @@ func TestJunk(t *testing.T) {
 		return c.Close() == nil
 	})
 	<-s.ended
-	until(t, "descriptors are closed", func() bool { return leftover.Descriptors(t) == before })
+	leftover.Back(t, before)
 	until(t, "goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines })
 	debug.FreeOSMemory()
 	if after := leftover.Resident(t); after > memory+32<<20 {

@@ -1,7 +1,6 @@
 package sdtdump
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -15,17 +14,14 @@ import (
 // by itself, as in bpftrace -e 'LINE'. All lines below one comment, which says how to
 // run bpftrace, also form a program. The lines are for bpftrace from 0.17 on.
 type bpftracePrinter struct {
-	*options
-	w       *bufio.Writer
+	lines
 	written map[string]bool // bpftrace attaches to all sites of a probe together
 	command string          // the last comment
 }
 
 func newBpftrace(w io.Writer, o *options) printer {
-	return &bpftracePrinter{options: o, w: bufio.NewWriter(w), written: map[string]bool{}}
+	return &bpftracePrinter{lines: newLines(w, o), written: map[string]bool{}}
 }
-
-func (b *bpftracePrinter) flush() error { return b.w.Flush() }
 
 func (b *bpftracePrinter) probe(p *reader.Probe) error {
 	path, command := bpftraceObject(p)

@@ -1,6 +1,7 @@
 package sdtdump
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -20,37 +21,31 @@ func completeProbes(cmd *cobra.Command, args []string, prefix string) ([]string,
 			names = append(names, name)
 		}
 	}
+	addAll := func(probes iter.Seq2[reader.Probe, error]) {
+		for probe, err := range probes {
+			if err == nil {
+				add(&probe)
+			}
+		}
+	}
 	pid, _ := cmd.Flags().GetInt("pid")
 	switch {
 	case pid != 0:
 		if p, err := reader.OpenProcess(pid); err == nil {
 			defer p.Close()
-			for probe, err := range p.Probes() {
-				if err == nil {
-					add(&probe)
-				}
-			}
+			addAll(p.Probes())
 		}
 	case len(args) > 0:
 		for _, path := range args {
 			if f, err := reader.Open(path); err == nil {
-				for probe, err := range f.Probes() {
-					if err == nil {
-						add(&probe)
-					}
-				}
+				addAll(f.Probes())
 				f.Close()
 			}
 		}
 	default:
 		for p, err := range reader.Processes() {
-			if err != nil {
-				continue
-			}
-			for probe, err := range p.Probes() {
-				if err == nil {
-					add(&probe)
-				}
+			if err == nil {
+				addAll(p.Probes())
 			}
 		}
 	}

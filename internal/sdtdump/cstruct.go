@@ -1,7 +1,6 @@
 package sdtdump
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -19,17 +18,14 @@ import (
 // are used, so that the structs of several objects can stand in one file. For a probe
 // whose arguments are known otherwise, it writes a macro with their declarations.
 type cPrinter struct {
-	*options
-	w       *bufio.Writer
+	lines
 	names   cNames
 	written map[string]bool // by name
 }
 
 func newC(w io.Writer, o *options) printer {
-	return &cPrinter{options: o, w: bufio.NewWriter(w), names: cNames{}, written: map[string]bool{}}
+	return &cPrinter{lines: newLines(w, o), names: cNames{}, written: map[string]bool{}}
 }
-
-func (c *cPrinter) flush() error { return c.w.Flush() }
 
 func (c *cPrinter) probe(p *reader.Probe) error {
 	name := c.names.unique(cName(identifier(p.Provider)+"_"+identifier(p.Name)), p.Provider+":"+p.Name)

@@ -1,6 +1,7 @@
 package sdtdump
 
 import (
+	"bufio"
 	"io"
 
 	"github.com/go-usdt/usdt/notes"
@@ -15,6 +16,16 @@ type printer interface {
 	// flush writes the remaining output.
 	flush() error
 }
+
+// lines is what printers that write a line for each probe share.
+type lines struct {
+	*options
+	w *bufio.Writer
+}
+
+func newLines(w io.Writer, o *options) lines { return lines{o, bufio.NewWriter(w)} }
+
+func (l lines) flush() error { return l.w.Flush() }
 
 // formats are the values of --format, the default first.
 var formats = []struct {
@@ -60,10 +71,7 @@ func blockField(p decoded, i int) *reader.Field {
 	if p.Type == nil || p.args[i].Err != nil {
 		return nil
 	}
-	offset := uint32(8 * i)
-	if a := &p.args[i]; a.Kind == notes.Mem {
-		offset = uint32(a.Disp - int64(p.Type.Record.BlockOffset))
-	}
+	offset := p.offset(i)
 	for j := range p.Type.Fields {
 		if f := &p.Type.Fields[j]; f.Offset == offset {
 			return f
@@ -72,15 +80,19 @@ func blockField(p decoded, i int) *reader.Field {
 	return nil
 }
 
+// offset returns where in the block argument i of a typed probe is.
+func (p decoded) offset(i int) uint32 {
+	if a := &p.args[i]; a.Kind == notes.Mem {
+		return uint32(a.Disp - int64(p.Type.Record.BlockOffset))
+	}
+	return uint32(8 * i)
+}
+
 // lengthOf returns the number of the argument that is the length of field f, or -1 if
 // the note has none.
 func lengthOf(p decoded, f *reader.Field) int {
 	for i := range p.args {
-		offset := uint32(8 * i)
-		if a := &p.args[i]; a.Kind == notes.Mem {
-			offset = uint32(a.Disp - int64(p.Type.Record.BlockOffset))
-		}
-		if offset == f.LenOffset {
+		if p.offset(i) == f.LenOffset {
 			return i
 		}
 	}

@@ -42,7 +42,7 @@ func TestKnown(t *testing.T) {
 		format                string
 		known, user, withouts string
 	}{
-		{"text", "\n      void *exception; char *type->8;\n", "\n      void *thrown; type_info *info;\n", "(uint64 "},
+		{"text", "\n      void *exception; char *type->8 cxx;\n", "\n      void *thrown; type_info *info;\n", "(uint64 "},
 		{"markdown", "| `exception uintptr`, `type string` |", "| `thrown uintptr`, `info uintptr` |", "| `arg0 uint64`, `arg1 uint64` |"},
 		{"bpftrace", `exception=%llu type=%s\n", arg0, str(*(uint64 *)(arg1 + 8)))`, `thrown=%llu info=%llu\n", arg0, arg1)`, `arg0=%llu arg1=%llu\n", arg0, arg1)`},
 		{"uprobe_events", ":string\n", " info=", " arg1="},
@@ -71,7 +71,7 @@ func TestKnown(t *testing.T) {
 	if err := json.Unmarshal([]byte(output(t, "--json", "--probe", "libstdcxx:throw", path)), &probe); err != nil {
 		t.Fatal(err)
 	}
-	want := []struct{ Name, Type, Unit string }{{Name: "exception", Type: "void *"}, {Name: "type", Type: "char *"}}
+	want := []struct{ Name, Type, Unit string }{{Name: "exception", Type: "void *"}, {Name: "type", Type: "char *", Unit: "cxx"}}
 	if d := cmp.Diff(want, probe.Arguments); d != "" {
 		t.Errorf("JSON (-want +got):\n%s", d)
 	}

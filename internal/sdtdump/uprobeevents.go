@@ -1,7 +1,6 @@
 package sdtdump
 
 import (
-	"bufio"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -18,8 +17,7 @@ import (
 // (Documentation/trace/uprobetracer.rst). For a probe that the kernel cannot express
 // it writes a comment, which the kernel accepts as well.
 type uprobeEventsPrinter struct {
-	*options
-	w     *bufio.Writer
+	lines
 	names map[string]int // events by name: further sites get a number
 	sites map[string]bool
 }
@@ -28,10 +26,8 @@ type uprobeEventsPrinter struct {
 const maxEventName = 63
 
 func newUprobeEvents(w io.Writer, o *options) printer {
-	return &uprobeEventsPrinter{options: o, w: bufio.NewWriter(w), names: map[string]int{}, sites: map[string]bool{}}
+	return &uprobeEventsPrinter{lines: newLines(w, o), names: map[string]int{}, sites: map[string]bool{}}
 }
-
-func (u *uprobeEventsPrinter) flush() error { return u.w.Flush() }
 
 func (u *uprobeEventsPrinter) probe(p *reader.Probe) error {
 	path := p.Attachable()

@@ -4,6 +4,7 @@
 //	uprobe:PATH:FUNC       entries of functions
 //	uprobe:PATH:FUNC+OFF   an instruction, OFF bytes behind the entry
 //	uprobe:PATH:0xADDR     an instruction, by its address in the file
+//	uprobe:PATH:FILE:LINE  a line of a source file; also FIRST-LAST, or '*'
 //	uretprobe:PATH:FUNC    returns from functions
 //
 // Each part is a glob in which '*' stands for any characters, '/' included, '?'

@@ -36,7 +36,7 @@ const (
 
 // NearName returns the distance of s from naming the function; see Near.
 func (s *Selector) NearName(function string) (distance int, ok bool) {
-	if s.Kind == USDT || s.ByAddress || s.function.tokens != nil {
+	if !s.ByFunction() || s.function.tokens != nil {
 		return 0, false
 	}
 	return s.function.near(function)
@@ -55,8 +55,36 @@ func (g *glob) near(text string) (distance int, ok bool) {
 	if len(a) >= 3 && strings.HasPrefix(b, a) { // a is an abbreviation
 		return min(len(b)-len(a), limit), true
 	}
-	distance = edits(a, b, limit)
+	distance = Edits(a, b, limit)
 	return distance, distance <= limit
+}
+
+// Nearest returns the one of names that a word may have been meant for, "" if none is near: the
+// word is its beginning, or a third of its letters differ at most.
+func Nearest(word string, names []string) (nearest string) {
+	least := max(1, (len(word)+1)/3) + 1
+	for _, name := range names {
+		distance := Edits(strings.ToLower(word), name, least)
+		if word != "" && strings.HasPrefix(name, word) {
+			distance = 0
+		}
+		sameStem := strings.TrimRight(word, "0123456789") == strings.TrimRight(name, "0123456789") // arg7 is not meant for arg0
+		if distance < least && !sameStem {
+			nearest, least = name, distance
+		}
+	}
+	return nearest
+}
+
+// NearestIs stands in front of the name that [Nearly] has found.
+const NearestIs = "; the nearest is "
+
+// Nearly returns what to say behind an error about a word, "" if no name is near.
+func Nearly(word string, names []string) string {
+	if nearest := Nearest(word, names); nearest != "" {
+		return NearestIs + nearest
+	}
+	return ""
 }
 
 // words returns a name's letters, digits and the like, in lower case.
@@ -64,10 +92,10 @@ func words(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
 }
 
-// edits returns the number of bytes that must be added, removed, changed or exchanged
+// Edits returns the number of bytes that must be added, removed, changed or exchanged
 // with their neighbours to make a into b (Damerau and Levenshtein's distance, each
 // byte edited once), or a number above limit if that is more.
-func edits(a, b string, limit int) int {
+func Edits(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
 	}

@@ -48,6 +48,17 @@ func TestNearName(t *testing.T) {
 	}
 }
 
+func TestNearest(t *testing.T) {
+	names := []string{"help", "top", "list", "latency", "where", "comm", "arg0", "stack"}
+	for word, want := range map[string]string{
+		"hlep": "help", "wehre": "where", "lst": "list", "lat": "latency", "com": "comm", "argO": "arg0", "stak": "stack", "list": "", "arg7": "", "silenceshop": "", "": "", "xyz": "",
+	} {
+		if got := Nearest(word, names); got != want {
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestEdits(t *testing.T) {
 	for _, test := range []struct {
 		a, b string
@@ -56,11 +67,11 @@ func TestEdits(t *testing.T) {
 		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1}, {"abc", "bca", 2}, {"kitten", "sitting", 3}, {"qeury", "query", 1},
 	} {
 		for _, limit := range []int{3, 9} {
-			if got := edits(test.a, test.b, limit); got != test.want {
+			if got := Edits(test.a, test.b, limit); got != test.want {
 				t.Errorf("from %q to %q are %d edits, want %d", test.a, test.b, got, test.want)
 			}
 		}
-		if got := edits(test.a, test.b, test.want-1); test.want > 0 && got < test.want {
+		if got := Edits(test.a, test.b, test.want-1); test.want > 0 && got < test.want {
 			t.Errorf("from %q to %q are %d edits within %d", test.a, test.b, got, test.want-1)
 		}
 	}

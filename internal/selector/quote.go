@@ -18,7 +18,7 @@ func Quote(s string) string { return escapes.Replace(s) }
 func QuotePath(path string) string { return parts.Replace(path) }
 
 // QuoteFunction returns the part of a selector that names only this function: not one
-// whose instruction lies behind a '+', nor an address.
+// whose instruction lies behind a '+', nor an address, nor the line of a file.
 func QuoteFunction(name string) string {
 	q := escapes.Replace(name)
 	if f, _, ok := cutOffset(name); ok {
@@ -27,6 +27,9 @@ func QuoteFunction(name string) string {
 	if strings.HasPrefix(q, "0x") {
 		q = `\` + q
 	}
+	if colon := lastColon(q); isLine(q, colon) {
+		q = q[:colon] + `\` + q[colon:]
+	}
 	return q
 }
 
@@ -34,6 +37,11 @@ func QuoteFunction(name string) string {
 // "uprobe" or "uretprobe".
 func Function(kind, path, name string) string {
 	return kind + ":" + QuotePath(path) + ":" + function(name)
+}
+
+// Line returns the selector of the line FILE:LINE of the object at a path.
+func Line(path, line string) string {
+	return Uprobe.String() + ":" + QuotePath(path) + ":" + escapes.Replace(line)
 }
 
 // function is QuoteFunction for what may be an instruction, FUNC+OFFSET.

@@ -41,11 +41,16 @@ type Selector struct {
 	// Address is the address of an instruction in the file.
 	Offset, Address uint64
 	ByAddress       bool
+	// ByLine says that the selector names lines of source files, from Line to LastLine,
+	// and no function.
+	ByLine         bool
+	Line, LastLine int
 
 	path, absolute           glob
 	resolved                 string   // where Path leads through symbolic links
 	others                   []string // other paths of the file, see Unite
 	provider, name, function glob
+	file                     glob // of source files
 }
 
 // Parse parses a selector.
@@ -99,7 +104,7 @@ func parse(s string) (sel Selector, err error) {
 			return sel, fmt.Errorf("the path is empty: want [PATH:]PROVIDER:NAME, with '*' for any")
 		}
 	}
-	function, err := sel.parseInstruction()
+	function, file, err := sel.parseFunction()
 	if err != nil {
 		return sel, err
 	}
@@ -118,6 +123,7 @@ func parse(s string) (sel Selector, err error) {
 		{"provider", sel.Provider, &sel.provider},
 		{"name", sel.Name, &sel.name},
 		{"function", function, &sel.function},
+		{"file", file, &sel.file},
 	} {
 		if *part.dst, err = compile(part.text); err != nil {
 			return sel, fmt.Errorf("%s %q: %w", part.what, part.text, err)
@@ -179,16 +185,31 @@ func (s *Selector) Match(path, provider, name string) bool {
 	return s.Kind == USDT && s.provider.match(provider) && s.name.match(name) && s.MatchPath(path)
 }
 
-// MatchFunction reports whether s selects the function, or an instruction of it, in
-// the object at path.
-func (s *Selector) MatchFunction(path, function string) bool {
-	return s.MatchName(function) && s.MatchPath(path)
-}
-
 // MatchName reports whether s selects functions with this name, or instructions of
 // them, in any object.
 func (s *Selector) MatchName(function string) bool {
-	return s.Kind != USDT && !s.ByAddress && s.function.match(function)
+	return s.ByFunction() && s.function.match(function)
+}
+
+// Words returns parts that each function named by s has in its name, of letters, digits and
+// underscores. A version, as in NAME@VERSION, is none.
+func (s *Selector) Words() []string {
+	text := s.function.literal
+	if s.function.tokens != nil {
+		var b []byte
+		for i := range s.function.tokens {
+			c := rune(' ')
+			if t := &s.function.tokens[i]; len(t.ranges) == 1 && !t.not && t.ranges[0].lo == t.ranges[0].hi {
+				c = t.ranges[0].lo
+			}
+			b = appendCharacter(b, c)
+		}
+		text = string(b)
+	}
+	text, _, _ = strings.Cut(text, "@")
+	return strings.FieldsFunc(text, func(c rune) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
+	})
 }
 
 // MatchPath reports whether s selects the object at path. A pattern without '/' is

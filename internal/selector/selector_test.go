@@ -86,6 +86,41 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	for _, test := range []struct {
+		selector, file string
+		line           int
+		want           bool
+	}{
+		{"uprobe:./x:a.c:7", "/src/a.c", 7, true},
+		{"uprobe:./x:a.c:7", "a.c", 7, true},
+		{"uprobe:./x:a.c:7", "/src/ba.c", 7, false},
+		{"uprobe:./x:a.c:7", "/src/a.c", 8, false},
+		{"uprobe:./x:src/a.c:7-9", "/src/a.c", 9, true},
+		{"uprobe:./x:src/a.c:7-9", "/lib/a.c", 9, false},
+		{"uprobe:./x:/src/a.c:*", "/src/a.c", 900, true},
+		{"uprobe:./x:*.c:7", "/src/a.c", 7, true},
+		{"uprobe:./x:./a.c:7", "/src/a.c", 7, true},
+	} {
+		s, err := Parse(test.selector)
+		if err != nil || !s.ByLine || s.ByFunction() || s.String() != test.selector {
+			t.Errorf("%s is %+v, error %v", test.selector, s, err)
+			continue
+		}
+		if got := s.MatchFile(test.file) && s.Line <= test.line && test.line <= s.LastLine; got != test.want {
+			t.Errorf("%s selects line %d of %s: %v", test.selector, test.line, test.file, got)
+		}
+		if got := s.MatchLine(s.LineName(test.file, test.line)); test.want && !got {
+			t.Errorf("%s does not select %s", test.selector, s.LineName(test.file, test.line))
+		}
+	}
+	for _, function := range []string{"ns::*", "ns::f", "a.c", "f(int)::{lambda()#1}", "operator:"} {
+		if s, err := Parse("uprobe:./x:" + function); err != nil || s.ByLine || !s.ByFunction() {
+			t.Errorf("%s is %+v, error %v", function, s, err)
+		}
+	}
+}
+
 func TestLiteralPath(t *testing.T) {
 	for _, tt := range []struct {
 		selector, want string
@@ -138,6 +173,9 @@ func TestErrors(t *testing.T) {
 		"p:a\\":           "a backslash ends",
 		"p:[z-a]":         "runs backwards",
 		"uprobe:x":        "write ./uprobe",
+		"uprobe:x:a.c:0":  "\"0\" is no line",
+		"uprobe:x:a:9-3":  "\"9-3\" is no line",
+		"uretprobe:x:a:3": "a line does not return",
 		"uprobe::f":       "the path is empty",
 		"uretprobe:x:":    "the function is empty",
 		"uretprobe:[:f:":  "path \"[\"",
@@ -199,4 +237,10 @@ func TestUnite(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", path, got, want)
 		}
 	}
+}
+
+// MatchFunction reports whether s selects the function, or an instruction of it, in
+// the object at path.
+func (s *Selector) MatchFunction(path, function string) bool {
+	return s.MatchName(function) && s.MatchPath(path)
 }

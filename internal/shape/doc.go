@@ -10,10 +10,10 @@
 //	rec = s.Layout.Capture(rec[:0], &header, slots, block, memory)  // for each firing
 //
 // slots is empty or, if s.IPv4, has the value that notes.IPv4Register names, and
-// memory copies from the process that fired. An event.Decoder finds the shape and the
+// memory copies from the process that fired. A decode.Decoder finds the shape and the
 // probe by the site's number in the header, and makes an event of the record:
 //
-//	d := event.NewDecoder(func(site uint32) (*shape.Shape, *reader.Probe) { … }, wall)
+//	d := decode.NewDecoder(func(site uint32) (*shape.Shape, *reader.Probe) { … }, wall)
 //	ev, err := d.Decode(rec)
 //
 // Shapes do not change once they are made: any number of decoders may use one.

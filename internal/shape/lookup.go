@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/grammar"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -33,10 +34,14 @@ func (s *Shape) Resolve(path string) (*Field, error) {
 
 // NoArgument is the error for a path that begins with no argument. Its text names what
 // conditions and keys may name.
-type NoArgument struct{ Has []string }
+type NoArgument struct {
+	Has  []string
+	Name string // that it lacks
+}
 
 func (e *NoArgument) Error() string {
-	return "it has " + strings.Join(slices.Concat(e.Has, grammar.TaskKeys), ", ")
+	all := slices.Concat(e.Has, grammar.TaskKeys)
+	return "it has " + strings.Join(all, ", ") + selector.Nearly(e.Name, append(all, "stack"))
 }
 
 // Lookup returns the field at the end of a path, and the shifts of its offset and of
@@ -47,8 +52,11 @@ func (s *Shape) Lookup(path string) (f *Field, at, index int, err error) {
 	if end < 0 {
 		end = len(path)
 	}
+	if f = s.argument(path); f != nil {
+		return f, 0, 0, nil // also a variable's member, which is an argument of its own
+	}
 	if f = s.argument(path[:end]); f == nil {
-		return nil, 0, 0, &NoArgument{namesOf(s.Fields)}
+		return nil, 0, 0, &NoArgument{namesOf(s.Fields), path[:end]}
 	}
 	for rest := path[end:]; rest != ""; {
 		if f = behind(f); f.Err != nil {

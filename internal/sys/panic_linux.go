@@ -1,10 +1,6 @@
 package sys
 
-import (
-	"strings"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // panicOnWarn and warnLimit are the sysctls kernel.panic_on_warn and
 // kernel.warn_limit.
@@ -34,13 +30,6 @@ func PanicsOnWarning() bool {
 // isSet reports whether a sysctl is not 0 or cannot be read. missing reports that it
 // does not exist.
 func isSet(sysctl string) (set, missing bool) {
-	// os.ReadFile would link the formatting of times and dates (RATIONALE.md).
-	fd, err := unix.Open(sysctl, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err != unix.ENOENT, err == unix.ENOENT
-	}
-	defer unix.Close(fd)
-	var value [16]byte // more than any number needs
-	n, err := unix.Read(fd, value[:])
-	return err != nil || strings.TrimSuffix(string(value[:n]), "\n") != "0", false
+	value, err := readLine(sysctl)
+	return value != "0" && err != unix.ENOENT, err == unix.ENOENT
 }

@@ -16,6 +16,7 @@ type Options struct {
 	Source   Source
 	Interval time.Duration // between readings
 	What     string        // what is counted, for the title
+	NoMatch  string        // why there is no probe, if that is known from the start
 	In       io.Reader
 	Out      io.Writer
 }

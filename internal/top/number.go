@@ -26,14 +26,15 @@ func number(n float64) string {
 
 var units = [...]string{"", "k", "M", "G", "T"}
 
-// bars draws rates, the highest of them as a full block.
-func bars(rates []float64) string {
+// bars draws the last rates in so many columns, the highest of them as a full block.
+func bars(rates []float64, columns int) string {
+	rates = rates[max(0, len(rates)-columns):]
 	most := 0.0
 	for _, r := range rates {
 		most = max(most, r)
 	}
-	out := make([]rune, 0, trend)
-	for range trend - len(rates) {
+	out := make([]rune, 0, columns)
+	for range columns - len(rates) {
 		out = append(out, ' ')
 	}
 	for _, r := range rates {

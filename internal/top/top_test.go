@@ -137,8 +137,28 @@ func TestRates(t *testing.T) {
 		}
 	}
 	read(m, Reading{Probes: []string{"a:slow", "b:fast", "c:silent"}})
-	if w := m.table.byProbe[key{probe: "b:fast"}]; w.rate != 0 || w.total != 12000 || bars(w.past) != strings.Repeat(" ", trend-2)+"█." {
-		t.Errorf("after silence: %v events/s, %d, %q", w.rate, w.total, bars(w.past))
+	if w := m.table.byProbe[key{probe: "b:fast"}]; w.rate != 0 || w.total != 12000 || bars(w.past, trend) != strings.Repeat(" ", trend-2)+"█." {
+		t.Errorf("after silence: %v events/s, %d, %q", w.rate, w.total, bars(w.past, trend))
+	}
+}
+
+// TestNarrow checks that the trend shrinks before names are cut, and goes where nothing is left for it.
+func TestNarrow(t *testing.T) {
+	name := "postgresql:transaction__start"
+	for _, c := range []struct{ width, columns int }{{120, trend}, {len(name) + 28 + 8, 8}, {60, 0}, {40, 0}} {
+		for _, byProcess := range []int{0, len(" 4711 postgres        ") - len(" PROCS")} {
+			m := screen(t, &source{})
+			m.perProcess = byProcess > 0
+			read(m, Reading{Counts: []Count{{name, 4711, "postgres", 5}}})
+			m.Update(tea.WindowSizeMsg{Width: c.width + byProcess, Height: 10})
+			text := m.View().Content
+			if got := strings.Contains(text, "TREND"); got != (c.columns > 0) {
+				t.Errorf("%d columns: a trend is %v in\n%s", c.width, got, text)
+			}
+			if want := strings.Repeat(" ", max(0, c.columns-1)) + "█  " + name; c.columns > 0 && !strings.Contains(text, want) {
+				t.Errorf("%d columns: %q is not in\n%s", c.width, want, text)
+			}
+		}
 	}
 }
 

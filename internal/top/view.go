@@ -2,7 +2,9 @@ package top
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -16,34 +18,25 @@ const (
 	plain    = "\x1b[m"
 )
 
-// View draws the screen: two lines above, the keys below.
+// View draws the screen: two lines above, the keys below, each in more lines if it is narrow.
 func (m *model) View() tea.View {
 	lines := m.head()
-	room := m.height - len(lines) - 1
+	help := wrap(m.help(), "  ", m.width)
+	room := m.height - len(lines) - len(help)
 	var body []string
-	help := "Esc back  q quit"
 	switch m.mode {
 	case showTable:
 		body = m.drawTable(room)
-		help = m.help()
 	case showMenu:
 		body = m.drawMenu()
-		help = "Enter choose  Esc back  q quit"
-	case showEvents:
+	default:
 		body = m.drawWatch(room)
-		help = "h histogram  s stacks  Esc back  q quit"
-	case showHist:
-		body = m.drawWatch(room)
-		help = "Enter events  h another argument  s stacks  Esc back  q quit"
-	case showStacks:
-		body = m.drawWatch(room)
-		help = m.helpStacks()
 	}
 	body = body[:min(len(body), max(0, room))]
 	for len(body) < room {
 		body = append(body, "")
 	}
-	lines = append(append(lines, body...), help)
+	lines = slices.Concat(lines, body, help)
 	v := tea.NewView(strings.Join(lines[:min(len(lines), max(m.height, 1))], "\n"))
 	v.AltScreen = true
 	v.WindowTitle = "sdttrace top"
@@ -56,7 +49,7 @@ func (m *model) head() []string {
 	if !m.at.IsZero() {
 		at = m.at.Format("15:04:05")
 	}
-	first := fmt.Sprintf("sdttrace top %s  %s  %s events/s, %s in all", m.What, at, number(m.table.rate), number(float64(m.table.total)))
+	first := fmt.Sprintf("%s  %s  %s events/s, %s in all", strings.TrimSpace("sdttrace top "+m.What), at, number(m.table.rate), number(float64(m.table.total)))
 	second := fmt.Sprintf("%d probes at %d sites", len(r.Probes), r.Sites)
 	if r.Refused > 0 {
 		second += fmt.Sprintf("; %d sites not attached: %s", r.Refused, r.Reason)
@@ -73,11 +66,35 @@ func (m *model) head() []string {
 	if r.Remark != "" {
 		second += "; " + r.Remark
 	}
-	return []string{printable.String(first), printable.String(second)}
+	return append(wrap(printable.String(first), "  ", m.width), printable.String(second))
 }
 
+// wrap returns a text in lines of a width, broken at separators.
+func wrap(text, separator string, width int) (lines []string) {
+	parts := strings.Split(text, separator)
+	line := parts[0]
+	for _, part := range parts[1:] {
+		if utf8.RuneCountInString(line+separator+part) <= width {
+			line += separator + part
+		} else {
+			lines, line = append(lines, line), part
+		}
+	}
+	return append(lines, line)
+}
+
+// help says which keys there are.
 func (m *model) help() string {
-	if m.typing {
+	switch {
+	case m.mode == showMenu:
+		return "Enter choose  Esc back  q quit"
+	case m.mode == showEvents:
+		return "h histogram  s stacks  Esc back  q quit"
+	case m.mode == showHist:
+		return "Enter events  h another argument  s stacks  Esc back  q quit"
+	case m.mode == showStacks:
+		return m.helpStacks()
+	case m.typing:
 		return "show only /" + m.filter + "_  Enter keep  Esc as before"
 	}
 	filter := "/ filter"
@@ -99,7 +116,9 @@ func (m *model) helpStacks() string {
 }
 
 // tableHeight is how many rows the screen shows.
-func (m *model) tableHeight() int { return max(1, m.height-4) }
+func (m *model) tableHeight() int {
+	return max(1, m.height-len(m.head())-len(wrap(m.help(), "  ", m.width))-1)
+}
 
 func (m *model) drawTable(room int) []string {
 	mark := func(o order, text string) string {
@@ -111,12 +130,7 @@ func (m *model) drawTable(room int) []string {
 		}
 		return "v" + text
 	}
-	rate, total, name := mark(byRate, "RATE/s"), mark(byTotal, "TOTAL"), mark(byName, "PROBE")
-	head := fmt.Sprintf("%8s %8s %6s  %-*s  %s", rate, total, mark(byProcs, "PROCS"), trend, "TREND", name)
-	if m.perProcess {
-		head = fmt.Sprintf("%8s %8s %7s %-16s  %-*s  %s", rate, total, "PID", "COMM", trend, "TREND", name)
-	}
-	lines := []string{bold + head + plain}
+	longest := len("vPROBE")
 	n := max(1, room-1)
 	m.top = max(0, min(m.top, len(m.rows)-n))
 	if m.cursor < m.top {
@@ -124,21 +138,51 @@ func (m *model) drawTable(room int) []string {
 	} else if m.cursor >= m.top+n {
 		m.top = m.cursor - n + 1
 	}
-	for i := m.top; i < len(m.rows) && i < m.top+n; i++ {
-		w := m.rows[i]
-		line := fmt.Sprintf("%8s %8s %6d  %s  %s", number(w.rate), number(float64(w.total)), w.procs, bars(w.past), printable.String(w.probe))
+	shown := m.rows[m.top:min(m.top+n, len(m.rows))]
+	for _, w := range shown {
+		longest = max(longest, utf8.RuneCountInString(printable.String(w.probe)))
+	}
+	line := func(rate, total, process, trend, name string) string {
+		return fmt.Sprintf("%8s %8s %s%s  %s", rate, total, process, trend, name)
+	}
+	process := fmt.Sprintf("%6s", mark(byProcs, "PROCS"))
+	if m.perProcess {
+		process = fmt.Sprintf("%7s %-16s", "PID", "COMM")
+	}
+	rate, total, name := mark(byRate, "RATE/s"), mark(byTotal, "TOTAL"), mark(byName, "PROBE")
+	columns := trendColumns(m.width - len(line("", "", process, "", "")) - 2 - longest)
+	head := ""
+	if columns > 0 {
+		head = fmt.Sprintf("  %-*s", columns, "TREND")
+	}
+	lines := []string{bold + line(rate, total, process, head, name) + plain}
+	for i, w := range shown {
+		process, past := fmt.Sprintf("%6d", w.procs), ""
 		if m.perProcess {
-			line = fmt.Sprintf("%8s %8s %7d %-16s  %s  %s", number(w.rate), number(float64(w.total)), w.pid, printable.String(w.comm), bars(w.past), printable.String(w.probe))
+			process = fmt.Sprintf("%7d %-16s", w.pid, printable.String(w.comm))
 		}
-		if i == m.cursor {
+		if columns > 0 {
+			past = "  " + bars(w.past, columns)
+		}
+		line := line(number(w.rate), number(float64(w.total)), process, past, printable.String(w.probe))
+		if m.top+i == m.cursor {
 			line = reversed + fmt.Sprintf("%-*s", m.width, line) + plain
 		}
 		lines = append(lines, line)
 	}
 	if len(m.rows) == 0 {
-		lines = append(lines, m.nothing())
+		lines = append(lines, wrap(m.nothing(), " ", m.width)...)
 	}
 	return lines
+}
+
+// trendColumns returns how wide the trend is if there is so much room beside the names: none where
+// its own name does not fit.
+func trendColumns(room int) int {
+	if room < len("TREND") {
+		return 0
+	}
+	return min(room, trend)
 }
 
 // nothing says why there is no row.
@@ -146,6 +190,8 @@ func (m *model) nothing() string {
 	switch {
 	case m.filter != "":
 		return "no probe matches the filter"
+	case m.NoMatch != "" && len(m.table.byProbe) == 0:
+		return printable.String(m.NoMatch)
 	case m.perProcess || !m.silent:
 		return "nothing has fired yet"
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -149,7 +150,7 @@ func stacked(i int) *tracefile.Stack {
 
 // events decodes all that a file has.
 func events(f *tracefile.File) (all []string, err error) {
-	d := event.NewDecoder(func(site uint32) (*shape.Shape, *reader.Probe) {
+	d := decode.NewDecoder(func(site uint32) (*shape.Shape, *reader.Probe) {
 		s := *f.Sites[site].Shape
 		if layout := *s.Layout; f.Sites[site].Layout.Stacks > 0 {
 			layout.Stack = record.Stack{Most: f.Sites[site].Layout.Stacks, Saved: true}
@@ -163,9 +164,9 @@ func events(f *tracefile.File) (all []string, err error) {
 		case s == nil:
 			return nil
 		case s.Err == "":
-			return event.SavedStack(s.PCs, s.Names, nil)
+			return decode.SavedStack(s.PCs, s.Names, nil)
 		}
-		return event.SavedStack(s.PCs, s.Names, errors.New(s.Err))
+		return decode.SavedStack(s.PCs, s.Names, errors.New(s.Err))
 	})
 	for rec, err := range f.Records() {
 		if err != nil {

@@ -78,6 +78,9 @@ func (f *Writer) Add(rec []byte, at int64) error {
 	if at != f.offset || !f.timed {
 		f.setTime(at)
 	}
+	if f.err != nil {
+		return f.err
+	}
 	f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(rec)))
 	f.buf = append(f.buf, rec...)
 	f.waiting++
@@ -108,8 +111,9 @@ func (f *Writer) Count(c *Counts) error {
 // flushCalls writes what stacks are.
 func (f *Writer) flushCalls() {
 	if f.calls.waiting() {
-		f.write(f.calls.chunk())
-		f.calls.written()
+		if f.write(f.calls.chunk()); f.err == nil {
+			f.calls.written()
+		}
 	}
 }
 
@@ -120,8 +124,8 @@ func (f *Writer) Flush() error {
 		putHeader(f.buf, tagData, f.buf[chunkSize:])
 		if f.write(f.buf); f.err == nil {
 			f.records += f.waiting
+			f.buf, f.waiting = f.buf[:chunkSize], 0
 		}
-		f.buf, f.waiting = f.buf[:chunkSize], 0
 	}
 	return f.err
 }
@@ -133,13 +137,47 @@ func (f *Writer) End() error {
 	return f.err
 }
 
-// Mend continues after an error, once the file has been cut off at Written: what could not
-// be written is lost.
-func (f *Writer) Mend() {
-	f.err, f.buf, f.waiting = nil, f.buf[:chunkSize], 0
+// Mend continues after an error, such as that of a full disk. seek has the next byte written at an
+// offset. Records that did not fit as one chunk are written in small ones, as many as leave room for
+// the end of the file.
+func (f *Writer) Mend(seek func(offset int64) error) {
+	records := f.buf[chunkSize:]
 	if f.calls != nil {
-		f.calls.begin() // some of the entries may be lost
+		if f.calls.waiting() {
+			records = nil // what their stacks are is lost
+		}
+		f.calls.begin()
 	}
+	if seek(f.written) != nil {
+		return
+	}
+	f.err = nil
+	for size, n := piece(records); n > 0; size, n = piece(records) {
+		before := f.written
+		f.chunk(tagData, records[:size])
+		_, full := f.w.Write(make([]byte, endSize))
+		if f.err != nil || full != nil {
+			f.err, f.written, records = nil, before, nil
+		} else {
+			f.records, records = f.records+n, records[size:]
+		}
+		if f.err = seek(f.written); f.err != nil {
+			break
+		}
+	}
+	f.buf, f.waiting = f.buf[:chunkSize], 0
+}
+
+// endSize is the room for the chunks that end a file; pieceSize is that of a chunk before them.
+const endSize, pieceSize = 1 << 10, 1 << 10
+
+// piece returns the size of the first records, about pieceSize bytes, and how many they are.
+func piece(records []byte) (size int, n uint64) {
+	for size < len(records) && size < pieceSize {
+		size += 4 + int(binary.LittleEndian.Uint32(records[size:]))
+		n++
+	}
+	return size, n
 }
 
 // put writes a chunk of JSON, behind the records that have been gathered.
