@@ -20,14 +20,13 @@ var loongarch = grammar{
 func loongarchRegister(name string, size int) (Register, bool) {
 	n, ok := index(name, "r", 32)
 	if !ok {
-		n, ok = loongarchNumber(name)
+		n, ok = position(&loongarchNames, name)
+	}
+	if name == "s9" {
+		n, ok = 22, true
 	}
 	if ok {
-		r := Register{Name: rNames[n], Kind: GeneralRegister, DWARF: n, Size: size}
-		if n == 0 {
-			r.Kind = ZeroRegister
-		}
-		return r, true
+		return general(&rNames, n, size)
 	}
 	if name == "pc" {
 		return Register{Name: "pc", Kind: ProgramCounter, DWARF: -1, Size: size}, true
@@ -47,29 +46,13 @@ func loongarchRegister(name string, size int) (Register, bool) {
 	return Register{}, false
 }
 
-// loongarchNumber returns N of the register rN that an ABI name stands for
-// (LoongArch psABI, "Register Convention").
-func loongarchNumber(name string) (n int, ok bool) {
-	switch name {
-	case "zero":
-		return 0, true
-	case "ra":
-		return 1, true
-	case "tp":
-		return 2, true
-	case "sp":
-		return 3, true
-	case "fp", "s9":
-		return 22, true
-	}
-	if n, ok = index(name, "a", 8); ok {
-		return 4 + n, true
-	}
-	if n, ok = index(name, "t", 9); ok {
-		return 12 + n, true
-	}
-	n, ok = index(name, "s", 9)
-	return 23 + n, ok
+// loongarchNames are the registers r0 … r31 by their ABI names (LoongArch psABI, "Register
+// Convention"). The frame pointer is also s9; r21 is reserved.
+var loongarchNames = [32]string{
+	"zero", "ra", "tp", "sp", "a0", "a1", "a2", "a3",
+	"a4", "a5", "a6", "a7", "t0", "t1", "t2", "t3",
+	"t4", "t5", "t6", "t7", "t8", "r21", "fp", "s0",
+	"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8",
 }
 
 // loongarchOperand reads $REG, [$BASE], [$BASE, DISP], [$BASE, $INDEX], an immediate,

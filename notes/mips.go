@@ -26,11 +26,7 @@ func mipsRegister(name string, size int) (Register, bool) {
 		n, ok = mipsNumber(name, size)
 	}
 	if ok {
-		r := Register{Name: rNames[n], Kind: GeneralRegister, DWARF: n, Size: size}
-		if n == 0 {
-			r.Kind = ZeroRegister
-		}
-		return r, true
+		return general(&rNames, n, size)
 	}
 	if n, ok := index(name, "f", 32); ok {
 		return vector("f", n, 32+n, 8)
@@ -46,48 +42,33 @@ func mipsRegister(name string, size int) (Register, bool) {
 	return Register{}, false
 }
 
-// mipsNumber returns the number of a register by its name in the ABI: n64 if
-// registers have 8 bytes, o32, which has fewer argument registers, if they have 4.
+// mipsN64 are the names of registers in the ABI n64, mipsO32 those in o32, which has fewer
+// argument registers. The frame pointer is also s8.
+var (
+	mipsN64 = [32]string{
+		"zero", "at", "v0", "v1", "a0", "a1", "a2", "a3",
+		"a4", "a5", "a6", "a7", "t0", "t1", "t2", "t3",
+		"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
+		"t8", "t9", "k0", "k1", "gp", "sp", "fp", "ra",
+	}
+	mipsO32 = [32]string{
+		"zero", "at", "v0", "v1", "a0", "a1", "a2", "a3",
+		"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7",
+		"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
+		"t8", "t9", "k0", "k1", "gp", "sp", "fp", "ra",
+	}
+)
+
+// mipsNumber returns the number of a register by its name in the ABI: n64 if registers have
+// 8 bytes, o32 if they have 4.
 func mipsNumber(name string, size int) (n int, ok bool) {
-	switch name {
-	case "zero":
-		return 0, true
-	case "at":
-		return 1, true
-	case "t8":
-		return 24, true
-	case "t9":
-		return 25, true
-	case "gp":
-		return 28, true
-	case "sp":
-		return 29, true
-	case "fp", "s8":
+	switch {
+	case name == "s8":
 		return 30, true
-	case "ra":
-		return 31, true
+	case size == 8:
+		return position(&mipsN64, name)
 	}
-	if n, ok = index(name, "v", 2); ok {
-		return 2 + n, true
-	}
-	if n, ok = index(name, "s", 8); ok {
-		return 16 + n, true
-	}
-	if n, ok = index(name, "k", 2); ok {
-		return 26 + n, true
-	}
-	if size == 8 {
-		if n, ok = index(name, "a", 8); ok {
-			return 4 + n, true
-		}
-		n, ok = index(name, "t", 4)
-		return 12 + n, ok
-	}
-	if n, ok = index(name, "a", 4); ok {
-		return 4 + n, true
-	}
-	n, ok = index(name, "t", 8)
-	return 8 + n, ok
+	return position(&mipsO32, name)
 }
 
 // mipsOperand reads $REG, DISP($BASE), %lo(SYM)($BASE), an immediate, or a symbol,

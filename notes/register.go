@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"slices"
 	"strconv"
 )
 
@@ -72,6 +73,21 @@ var rNames = [32]string{
 	"r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
 	"r16", "r17", "r18", "r19", "r20", "r21", "r22", "r23",
 	"r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31",
+}
+
+// position returns the number of the register that has a name.
+func position(names *[32]string, name string) (n int, ok bool) {
+	n = slices.Index(names[:], name)
+	return n, n >= 0
+}
+
+// general returns general register n of a machine whose register 0 is always 0.
+func general(names *[32]string, n, size int) (Register, bool) {
+	r := Register{Name: names[n], Kind: GeneralRegister, DWARF: n, Size: size}
+	if n == 0 {
+		r.Kind = ZeroRegister
+	}
+	return r, true
 }
 
 // index returns N if name is prefix followed by the decimal number N and N is

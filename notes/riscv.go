@@ -31,11 +31,7 @@ func riscvRegister(name string, size int) (Register, bool) {
 		n, ok = index(name, "x", 32)
 	}
 	if ok {
-		r := Register{Name: riscvNames[n], Kind: GeneralRegister, DWARF: n, Size: size}
-		if n == 0 {
-			r.Kind = ZeroRegister
-		}
-		return r, true
+		return general(&riscvNames, n, size)
 	}
 	if name == "pc" {
 		return Register{Name: "pc", Kind: ProgramCounter, DWARF: -1, Size: size}, true
@@ -59,36 +55,10 @@ func riscvRegister(name string, size int) (Register, bool) {
 
 // riscvNumber returns N of the register xN that an ABI name stands for.
 func riscvNumber(name string) (n int, ok bool) {
-	switch name {
-	case "zero":
-		return 0, true
-	case "ra":
-		return 1, true
-	case "sp":
-		return 2, true
-	case "gp":
-		return 3, true
-	case "tp":
-		return 4, true
-	case "fp":
+	if name == "fp" {
 		return 8, true
 	}
-	if n, ok = index(name, "a", 8); ok {
-		return 10 + n, true
-	}
-	if n, ok = index(name, "s", 12); ok {
-		if n < 2 {
-			return 8 + n, true
-		}
-		return 16 + n, true
-	}
-	if n, ok = index(name, "t", 7); ok {
-		if n < 3 {
-			return 5 + n, true
-		}
-		return 25 + n, true
-	}
-	return 0, false
+	return position(&riscvNames, name)
 }
 
 // riscvOperand reads REG, DISP(BASE), %lo(SYM)(BASE), an immediate, or a symbol,

@@ -1,10 +1,12 @@
 package provider
 
 import (
+	"errors"
 	"strings"
 	"unsafe"
 	"weak"
 
+	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 
@@ -171,4 +173,77 @@ func CloseAll() error {
 		errs = append(errs, p.Close())
 	}
 	return join(errs...)
+}
+
+// Check returns what is wrong with the declarations of all providers, without loading any:
+// the errors that [LoadAll] would return for them. A library's tests call it, since its
+// declarations are mended there and not in somebody's main. [providertest.Check] fails a
+// test by it.
+//
+// [providertest.Check]: https://pkg.go.dev/github.com/go-usdt/usdt/provider/providertest#Check
+func Check() error {
+	providers, errs := sorted()
+	for _, p := range providers {
+		errs = append(errs, p.Check())
+	}
+	return join(errs...)
+}
+
+// Check returns what is wrong with the provider's declarations, without loading it.
+func (p *Provider) Check() error {
+	if !p.made() {
+		return errors.New("check provider: it is nil or zero: make one with New")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	errs := p.wrong.errors()
+	if p.err != nil {
+		return join(append(errs, p.err)...)
+	}
+	if code, ok := stub.CodeFor(SiteNop); ok {
+		var probes []*probe
+		for _, pr := range p.probes {
+			for ; pr != nil; pr = pr.next {
+				probes = append(probes, pr)
+			}
+		}
+		sortFunc(probes, compareProbes)
+		if _, err := newImage(p.name, code, probes); err != nil {
+			errs = append(errs, errorf("make the object of provider %q: %w", p.name, err))
+		}
+	}
+	return join(errs...)
+}
+
+// registry leads who reads this process's memory to the probes that are declared and not
+// loaded: the magic number, then the first of the open providers, and where in a provider
+// and in a probe the fields are that lead to their names. FORMAT.md describes it. The
+// linker writes it into the file, where readers look for the magic number.
+var registry = struct {
+	magic                          [16]byte
+	first                          *Provider
+	next, name, pending, probeName uint32
+}{
+	magic:     [16]byte{'u', 's', 'd', 't', ' ', 'd', 'e', 'c', 'l', 'a', 'r', 'e', 'd', ' ', '1', '\n'},
+	next:      uint32(unsafe.Offsetof(Provider{}.next)),
+	name:      uint32(unsafe.Offsetof(Provider{}.name)),
+	pending:   uint32(unsafe.Offsetof(Provider{}.pending)),
+	probeName: uint32(unsafe.Offsetof(probe{}.name)),
+}
+
+// enter and leave put a provider into the registry and take it out. all is locked.
+func (p *Provider) enter() {
+	if !p.open {
+		p.open = true
+		p.next, registry.first = registry.first, p
+	}
+}
+
+func (p *Provider) leave() {
+	for at := &registry.first; *at != nil; at = &(*at).next {
+		if *at == p {
+			*at, p.next, p.open = p.next, nil, false
+			return
+		}
+	}
 }

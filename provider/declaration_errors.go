@@ -1,5 +1,10 @@
 package provider
 
+import (
+	"fmt"
+	"runtime"
+)
+
 // wrong is a declaration that each Load reports.
 type wrong struct {
 	_       [0]func() // without a function that compares two
@@ -72,4 +77,14 @@ func (w *wrongs) forgive(name string) {
 	if len(w.list) == 0 {
 		w.more = 0
 	}
+}
+
+// sourceLine is where something was declared: a return address in the program, 0 for none.
+// It costs a word and no time; only an error needs file and line.
+type sourceLine uintptr
+
+// String returns the file and line.
+func (p sourceLine) String() string {
+	f, _ := runtime.CallersFrames([]uintptr{uintptr(p)}).Next()
+	return fmt.Sprintf("%s:%d", f.File, f.Line)
 }

@@ -199,3 +199,10 @@ func Terminated(s string) string {
 	}
 	return string(b)
 }
+
+// Pending returns how many probes of p are still to be loaded.
+func Pending(p *Provider) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.pending)
+}

@@ -191,7 +191,7 @@ func TestLateForTracer(t *testing.T) {
 	name, address, _ := strings.Cut(l.Environment(), "=")
 	t.Setenv(name, address)
 	p := provider.New("late_for_tracer", nil)
-	go l.Serve(os.Getpid(), func() { provider.WatchAll(p) }, func(time.Duration) { t.Error("not waited for") })
+	go l.Serve(func(pid int) bool { return pid == os.Getpid() }, func() { provider.WatchAll(p) }, func(time.Duration) { t.Error("not waited for") })
 	if err := p.Load(); err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,11 @@
 package provider
 
 import (
+	"strings"
+
 	"github.com/go-usdt/usdt/internal/btfgen"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/rendezvous"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -163,4 +166,158 @@ func underlying(t btfgen.Type) btfgen.Type {
 			return t
 		}
 	}
+}
+
+// size returns the size of the argument block.
+func (s *signature) size() uint32 {
+	if s.typ == nil {
+		return 0
+	}
+	return s.typ.Bytes
+}
+
+// accept checks that the records that a tracer wants can be made of the arguments
+// without reading any memory that is not theirs. It returns the layout if records are
+// more than slots, block and texts, and nil if they are not.
+func (s *signature) accept(l *record.Layout, slots []rendezvous.Slot) (captured *record.Layout, ok bool) {
+	if l.Block != s.size() || l.Limit < 0 || l.Stack.Most > maxStack {
+		return nil, false
+	}
+	for _, slot := range slots {
+		if slot != rendezvous.IPv4 && slot != rendezvous.Goroutine {
+			return nil, false
+		}
+	}
+	if len(s.args) > 0 {
+		n := 0
+		for _, a := range s.args {
+			if s.addresses&(1<<a.slot) == 0 {
+				continue
+			}
+			if n == len(l.Strings) || l.Strings[n].Pointer != 8*uint32(a.slot) || l.Strings[n].Length != 8*uint32(a.lenSlot) || l.Strings[n].Elem != 0 {
+				return nil, false
+			}
+			n++
+		}
+		return nil, n == len(l.Strings) && len(l.Indirects) == 0
+	}
+	if s.typ == nil {
+		return nil, len(l.Indirects)+len(l.Strings) == 0
+	}
+	m := described{layout: l}
+	m.add(0, s.typ, 1)
+	for i := range l.Indirects {
+		in := &l.Indirects[i]
+		to, length, ok := m.pointer(in.Pointer)
+		if !ok || to == nil || to.Size() == 0 {
+			return nil, false
+		}
+		switch size := uint64(in.Size); {
+		case in.Elem == 0:
+			if length != 0 || size > to.Size() {
+				return nil, false
+			}
+		case in.Length != length || uint64(in.Elem) != to.Size() || size%to.Size() != 0:
+			return nil, false
+		}
+		m.add(in.Offset, to, uint64(in.Size)/to.Size())
+	}
+	for i := range l.Strings {
+		str := &l.Strings[i]
+		to, length, ok := m.pointer(str.Pointer)
+		if !ok || to == nil || length != str.Length || to.Size() != uint64(str.Width()) {
+			return nil, false
+		}
+	}
+	if len(l.Indirects)+len(l.Strings)+len(slots) == 0 && s.typ.Bytes%8 == 0 {
+		return nil, true
+	}
+	return l, true
+}
+
+// described are the parts of a record that have a type.
+type described struct {
+	layout *record.Layout
+	parts  []part
+}
+
+// part is n values of a type, at an offset from the start of the block.
+type part struct {
+	_      [0]func() // without a function that compares two
+	offset uint32
+	typ    btfgen.Type
+	n      uint64
+}
+
+func (d *described) add(offset uint32, t btfgen.Type, n uint64) {
+	d.parts = append(d.parts, part{offset: offset, typ: t, n: n})
+}
+
+// pointer returns what the pointer at an offset points to, and the offset of its
+// length, which is 0 for a pointer without one. (No length is the first of a block.)
+func (d *described) pointer(offset uint32) (to btfgen.Type, length uint32, ok bool) {
+	for _, p := range d.parts {
+		size := p.typ.Size()
+		at := uint64(offset) - uint64(p.offset)
+		if offset < p.offset || at >= size*p.n {
+			continue
+		}
+		base := offset - uint32(at%size) // of the value
+		to, behind, ok := pointerIn(p.typ, at%size)
+		if behind != 0 {
+			behind += uint64(base)
+		}
+		return to, uint32(behind), ok
+	}
+	return nil, 0, false
+}
+
+// pointerIn returns what the pointer at an offset in a value of type t points to, and
+// the offset of its length in the value, 0 for none.
+func pointerIn(t btfgen.Type, at uint64) (to btfgen.Type, length uint64, ok bool) {
+	switch t := t.(type) {
+	case btfgen.Const:
+		return pointerIn(t.Of, at)
+	case btfgen.Typedef:
+		return pointerIn(t.Of, at)
+	case btfgen.Pointer:
+		return plain(t.To), 0, at == 0
+	case btfgen.Array:
+		if t.Elem == nil || t.Elem.Size() == 0 {
+			return nil, 0, false
+		}
+		size := t.Elem.Size()
+		to, length, ok = pointerIn(t.Elem, at%size)
+		if length != 0 {
+			length += at - at%size
+		}
+		return to, length, ok
+	case *btfgen.Struct:
+		for _, m := range t.Members {
+			if m.Type == nil || at < uint64(m.Offset) || at-uint64(m.Offset) >= m.Type.Size() || strings.HasPrefix(m.Name, "__") && m.Type == btfgen.Type(countType) {
+				continue
+			}
+			to, length, ok = pointerIn(m.Type, at-uint64(m.Offset))
+			switch {
+			case length != 0:
+				length += uint64(m.Offset)
+			case at == uint64(m.Offset):
+				for _, other := range t.Members {
+					if other.Name == lengthName(m.Name) {
+						length = uint64(other.Offset)
+					}
+				}
+			}
+			return to, length, ok
+		}
+	}
+	return nil, 0, false
+}
+
+// plain returns t without what does not change its size.
+func plain(t btfgen.Type) btfgen.Type {
+	if c, ok := t.(btfgen.Const); ok {
+		return c.Of
+	}
+	return t
 }

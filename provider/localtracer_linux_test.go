@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/rendezvous"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
@@ -21,7 +22,7 @@ type tracer struct {
 	*rendezvous.Session
 	shapes  map[uint32]*shape.Shape
 	probes  map[uint32]*reader.Probe
-	decoder *event.Decoder
+	decoder decode.Decoder
 	buf     []byte
 }
 
@@ -53,7 +54,7 @@ func connect(ctx context.Context, pid int, provider string, how watching) (*trac
 		return nil, err
 	}
 	tr := &tracer{Session: s, shapes: map[uint32]*shape.Shape{}, probes: map[uint32]*reader.Probe{}}
-	tr.decoder = event.NewDecoder(func(n uint32) (*shape.Shape, *reader.Probe) { return tr.shapes[n], tr.probes[n] },
+	tr.decoder = decode.NewDecoder(func(n uint32) (*shape.Shape, *reader.Probe) { return tr.shapes[n], tr.probes[n] },
 		func(ns uint64) time.Time { return time.Unix(0, int64(ns)) })
 	if err := tr.watch(provider, how); err != nil {
 		s.Close()

@@ -2,9 +2,12 @@ package provider
 
 import (
 	"os"
+	"runtime"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/notes"
 )
 
 // Options change how probes are loaded. Main passes them to [LoadAll]. Those given to
@@ -131,4 +134,96 @@ func (o *Options) obeyEnvironment() (disabled bool, err error) {
 		o.FlightRecorder = &FlightRecorder{Dir: dir, Size: n}
 	}
 	return false, nil
+}
+
+// FlightRecorder makes a process keep its last events in a file that survives it: a flight
+// recorder. `sdttrace --from` reads the file, of a live process and of one that was
+// killed. All providers of a process share the file, and the first one that loads
+// decides about it.
+type FlightRecorder struct {
+	// Dir is the directory of the files, each of which is called COMM-PID-TIME.usdt.
+	// The directory must belong to this user or to root, and others must not be able
+	// to write to it; Load makes it if it is missing, for this user only. For ended processes of
+	// one name, the last 8 files are kept. The file has all its memory from the start, so that a
+	// full disk does not matter later. File systems that write to other places each time (btrfs,
+	// ZFS) cannot promise that: Load refuses them.
+	Dir string
+	// Size is about the number of bytes of the file; 0 means 4 MiB. Some 50 bytes hold
+	// an event of two numbers.
+	Size int
+	// Probes names the probes that are recorded, as PROVIDER:NAME with '*' for any
+	// characters; none means all. For each string, 256 bytes are kept.
+	Probes []string
+}
+
+// recordedString is the number of bytes that are kept of each string.
+const recordedString = 256
+
+// records reports whether a probe is to be recorded.
+func (r *FlightRecorder) records(name string) bool {
+	for _, pattern := range r.Probes {
+		if matches(pattern, name) {
+			return true
+		}
+	}
+	return len(r.Probes) == 0
+}
+
+// matches reports whether name has the form of pattern, in which '*' stands for any
+// characters.
+func matches(pattern, name string) bool {
+	star, back := -1, 0
+	p, n := 0, 0
+	for n < len(name) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, back = p, n
+			p++
+		case p < len(pattern) && pattern[p] == name[n]:
+			p++
+			n++
+		case star >= 0:
+			back++
+			p, n = star+1, back
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// Site is the kind of instruction at a probe site, as everywhere in this module.
+type Site = notes.SiteKind
+
+// The sites that a provider can have.
+const (
+	// SiteAuto is the instruction that the running kernel traces fastest. Where the
+	// sysctl kernel.panic_on_warn or kernel.warn_limit is set, it is SiteNop, because
+	// the kernel may warn when a process is killed while a longer one is being
+	// replaced.
+	SiteAuto Site = 0
+	// SiteNop is the architecture's plain nop. Every kernel can trace it.
+	SiteNop = notes.SiteNop
+	// SiteNop5 is the x86-64 nop of five bytes, which Linux 6.18 replaces by a call
+	// while it is traced. A process that calls fork (not exec.Command) while it is
+	// traced loses the child, and should choose SiteNop.
+	SiteNop5 = notes.SiteNop5
+	// SiteNop10 is the x86-64 nop of ten bytes, which later kernels replace instead
+	// of SiteNop5. Kernels up to 6.18 refuse to trace it.
+	SiteNop10 = notes.SiteNop10
+)
+
+// siteCode returns the stub for s.
+func siteCode(s Site) (stub.Code, error) {
+	if s == SiteAuto {
+		s = fastestSite()
+	}
+	c, ok := stub.CodeFor(s)
+	if !ok {
+		return c, errorf("site %v does not exist on %s: %w", s, runtime.GOARCH, ErrNotSupported)
+	}
+	return c, nil
 }

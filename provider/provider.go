@@ -43,6 +43,7 @@ type Provider struct {
 	signatures map[string]*signature
 	records    map[reflect.Type]recordSignature
 	pending    []*probe // those of probes that are to be loaded
+	unsaid     error    // what failed of probes that were published late: the next Load reports it
 	objects    []*object
 	taps       taps
 	offered    bool // to local tracers
@@ -141,7 +142,8 @@ func (p *Provider) load() (published bool, err error) {
 	all.Unlock()
 	p.mu.Lock()
 	p.live = true
-	errs := append(p.wrong.report(), p.err)
+	errs := append(p.wrong.report(), p.err, p.unsaid)
+	p.unsaid = nil
 	if early := p.early; p.err == nil && (len(p.pending) > 0 || early) {
 		p.early = false
 		if err := p.publish(early); err != nil {
@@ -300,7 +302,7 @@ func (p *Provider) close() error {
 	p.endLocal()
 	p.stopRecording()
 	objects := p.objects
-	p.objects, p.pending = nil, nil
+	p.objects, p.pending, p.unsaid = nil, nil, nil
 	for _, pr := range p.probes {
 		for ; pr != nil; pr = pr.next {
 			p.pending = append(p.pending, pr)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -233,11 +234,16 @@ func TestRecorderRefused(t *testing.T) {
 	for i := range 100_000 { // several times as much as there is room
 		one.Fire(i, "sixteen bytes ok")
 	}
-	two := provider.NewProbe0(p, "two")
-	if err := p.Load(); err == nil || !strings.Contains(err.Error(), "flight recorder: ") || !strings.Contains(err.Error(), "no space left on device") {
-		t.Errorf("a description that does not fit: %v", err)
+	for _, name := range []string{"two", "late"} {
+		probe := provider.NewProbe0(p, name)
+		for name == "late" && provider.Pending(p) > 0 { // until it is published in the background
+			time.Sleep(time.Millisecond)
+		}
+		if err := p.Load(); err == nil || !strings.Contains(err.Error(), "flight recorder: ") || !strings.Contains(err.Error(), "no space left on device") {
+			t.Errorf("%s: a description that does not fit: %v", name, err)
+		}
+		probe.Fire()
 	}
-	two.Fire()
 	one.Fire(100_000, "")
 	got, counts := replay(t, recordings(t, dir)[0])
 	if len(got) < 10_000 || counts.Recorded != 100_001 || counts.Damaged+counts.Unknown != 0 || got[len(got)-1].Args[0].Value != int64(100_000) {

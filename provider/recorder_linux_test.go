@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -66,7 +67,7 @@ func replay(t testing.TB, path string) (events []event.Event, counts ring.Record
 			shapes[s.Number], probes[s.Number] = recordedShape(t, &p, s.Limit), &p
 		}
 	}
-	d := event.NewDecoder(func(n uint32) (*shape.Shape, *reader.Probe) { return shapes[n], probes[n] },
+	d := decode.NewDecoder(func(n uint32) (*shape.Shape, *reader.Probe) { return shapes[n], probes[n] },
 		func(ns uint64) time.Time { return time.Unix(0, int64(ns)) })
 	for b, err := range rec.Records() {
 		if err != nil {

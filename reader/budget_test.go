@@ -18,6 +18,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/internal/systest/turns"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -35,9 +36,7 @@ func bounded(t *testing.T, f func()) {
 	for range 3 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
-		f()
-		took = time.Since(start)
+		took = turns.Spent(f)
 		runtime.ReadMemStats(&after)
 		n := after.TotalAlloc - before.TotalAlloc
 		if took > limit/3 || n > 512<<20 {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -106,7 +107,7 @@ func TestFunctionProbe(t *testing.T) {
 	if entry.Kind != reader.Uprobe || entry.Provider != "prog" || entry.Name != "plain" || entry.Location != fn.Address || entry.Offset != fn.Offset || entry.Target.Address != fn.Address {
 		t.Errorf("entry %+v", entry)
 	}
-	if args := ret.Arguments(); ret.Kind != reader.Uretprobe || len(args) != 1 || !args[0].Signed {
+	if args := ret.Arguments(); ret.Kind != reader.Uretprobe || ret.AtRET || len(args) != 1 || !args[0].Signed {
 		t.Errorf("return %+v", ret)
 	}
 	want := map[string]int{"amd64": 6, "arm64": 8}[runtime.GOARCH]
@@ -216,5 +217,26 @@ func TestProcessFunctions(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("found %d times, want once", found)
+	}
+}
+
+// TestSource checks what a site is that begins a line, or a function that was inlined.
+func TestSource(t *testing.T) {
+	p := reader.Probe{Note: notes.Note{Provider: "srv", Name: "main+0x4", Args: "-8@%rdi"}}
+	for want, source := range map[string]reader.Source{
+		"a.c:7": {Line: "a.c:7", Func: "main"},
+		"twice": {Func: "twice", Inlined: true},
+	} {
+		source.Variables = []reader.Variable{{
+			Name: "p.n", Type: "int", Argument: true, Kind: reader.Int, Size: 4, Register: 7, Offset: 8, Memory: true, Follow: true, FollowOffset: 4,
+		}, {Name: "text", Kind: reader.String, Length: "len", Global: true, Err: os.ErrNotExist}}
+		source.Err = source.Variables[1].Err
+		got := p.Of(&source)
+		if len(got.Source.Variables) != 2 || got.Source.Err == nil {
+			t.Errorf("%s has the variables %+v, error %v", want, got.Source.Variables, got.Source.Err)
+		}
+		if got.Name != want || got.Args != "" || got.Source.Func != source.Func || got.Source.Inlined != source.Inlined || got.Source.Line != source.Line {
+			t.Errorf("%+v is called %s, with the arguments %q, want %s", source, got.Name, got.Args, want)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/systest/turns"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -30,9 +31,7 @@ func within(t *testing.T, f func()) {
 	for range 3 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		start := time.Now()
-		f()
-		took = time.Since(start)
+		took = turns.Spent(f)
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 256<<20 && slowdown == 1 {
 			t.Errorf("allocated %d MiB, want at most 256", n>>20)

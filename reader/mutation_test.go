@@ -236,7 +236,7 @@ func TestMutations(t *testing.T) {
 	}
 	// Each file makes garbage, and the heap is so small that collecting it takes as long as all else.
 	defer debug.SetGCPercent(debug.SetGCPercent(1000))
-	n := 10_000
+	n := 3_000
 	if slowdown > 1 { // the race detector's
 		n = 200
 	}

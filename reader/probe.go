@@ -1,6 +1,7 @@
 package reader
 
 import (
+	"cmp"
 	"debug/elf"
 	"encoding/binary"
 	"os"
@@ -55,8 +56,52 @@ type Probe struct {
 	// [Function.Return] make; Target is their function.
 	Kind   ProbeKind
 	Target *Function
+	// Source is the source code that was asked for, nil for other sites.
+	Source *Source
+	// AtRET says, of Kind Uretprobe, that the site is one of the function's return
+	// instructions. Otherwise it is the entry, where the kernel replaces return addresses.
+	AtRET bool
 
 	file *File // for what is read on demand
+}
+
+// Source is the source code whose first instruction is at a site: a line, or a function that was
+// inlined.
+type Source struct {
+	Line    string // FILE:LINE, "" for a function
+	Func    string // the function that has the line, or the function itself
+	Inlined bool   // whether Func was inlined into another function
+	// Variables are those in scope, the innermost first, with members of structures, also
+	// behind one pointer, as NAME.MEMBER.
+	Variables []Variable
+	Err       error // why variables are missing, nil if none are
+}
+
+// Variable is a variable of the traced program at a site, or a part of one.
+type Variable struct {
+	Name, Type string
+	Argument   bool      // of the function, or a part of one
+	Global     bool      // of the whole unit
+	Kind       FieldKind // Uint, Int, Bool, Float or String
+	Size       int       // bytes; of a String, its address's
+	Length     string    // the variable with the length of a String, "" for text up to a NUL
+	Err        error     // why there is no value, nil if there is one
+
+	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
+	// address, and without a register an address in the file. With Follow, an address is
+	// there instead, and the value at that address plus FollowOffset.
+	Register       int // its number in DWARF, -1 for none
+	Offset         int64
+	Memory, Follow bool
+	FollowOffset   int64
+}
+
+// Of returns the instruction p as the first one of source code: called like that, and without
+// arguments.
+func (p *Probe) Of(s *Source) Probe {
+	out := *p
+	out.Name, out.Source, out.Args = cmp.Or(s.Line, s.Func), s, ""
+	return out
 }
 
 // ProbeKind says what a probe site is.

@@ -110,14 +110,18 @@ func ended(ctx context.Context) bool {
 	}
 }
 
-// positional returns arguments for methods that take none with names.
-func positional(args []driver.NamedValue) ([]driver.Value, error) {
+// positional returns arguments for methods that take none with names, and no context: the
+// error is the context's if it has ended.
+func positional(ctx context.Context, args []driver.NamedValue) ([]driver.Value, error) {
 	values := make([]driver.Value, len(args))
 	for i, a := range args {
 		if a.Name != "" {
 			return nil, errors.New("sql: driver does not support the use of Named Parameters")
 		}
 		values[i] = a.Value
+	}
+	if ended(ctx) {
+		return nil, ctx.Err()
 	}
 	return values, nil
 }

@@ -22,12 +22,9 @@ func (e execer) exec(ctx context.Context, query string, args []driver.NamedValue
 	if below, ok := e.of.below.(driver.ExecerContext); ok {
 		return below.ExecContext(ctx, query, args)
 	}
-	values, err := positional(args)
+	values, err := positional(ctx, args)
 	if err != nil {
 		return nil, err
-	}
-	if ended(ctx) {
-		return nil, ctx.Err()
 	}
 	//lint:ignore SA1019 a driver may have no other
 	return e.of.below.(driver.Execer).Exec(query, values)
@@ -46,12 +43,9 @@ func (q queryer) query(ctx context.Context, query string, args []driver.NamedVal
 	if below, ok := q.of.below.(driver.QueryerContext); ok {
 		return below.QueryContext(ctx, query, args)
 	}
-	values, err := positional(args)
+	values, err := positional(ctx, args)
 	if err != nil {
 		return nil, err
-	}
-	if ended(ctx) {
-		return nil, ctx.Err()
 	}
 	//lint:ignore SA1019 a driver may have no other
 	return q.of.below.(driver.Queryer).Query(query, values)

@@ -45,12 +45,9 @@ func (s *stmt) exec(ctx context.Context, args []driver.NamedValue) (driver.Resul
 	if below, ok := s.Stmt.(driver.StmtExecContext); ok {
 		return below.ExecContext(ctx, args)
 	}
-	values, err := positional(args)
+	values, err := positional(ctx, args)
 	if err != nil {
 		return nil, err
-	}
-	if ended(ctx) {
-		return nil, ctx.Err()
 	}
 	//lint:ignore SA1019 a driver may have no other
 	return s.Stmt.Exec(values)
@@ -67,12 +64,9 @@ func (s *stmt) rows(ctx context.Context, args []driver.NamedValue) (driver.Rows,
 	if below, ok := s.Stmt.(driver.StmtQueryContext); ok {
 		return below.QueryContext(ctx, args)
 	}
-	values, err := positional(args)
+	values, err := positional(ctx, args)
 	if err != nil {
 		return nil, err
-	}
-	if ended(ctx) {
-		return nil, ctx.Err()
 	}
 	//lint:ignore SA1019 a driver may have no other
 	return s.Stmt.Query(values)

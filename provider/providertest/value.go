@@ -2,7 +2,6 @@ package providertest
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/event/args"
 	"github.com/go-usdt/usdt/internal/btfgen"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/tap"
 	"github.com/go-usdt/usdt/notes"
 )
@@ -287,14 +287,5 @@ func raw(p place, offset uint32, n uint64) []byte {
 
 // number returns the number of size bytes at an offset. The memory is valid as that of raw is.
 func number(p place, offset, size uint32) uint64 {
-	b := unsafe.Slice((*byte)(p.Value(offset)), size)
-	switch size {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(binary.NativeEndian.Uint16(b))
-	case 4:
-		return uint64(binary.NativeEndian.Uint32(b))
-	}
-	return binary.NativeEndian.Uint64(b)
+	return record.Number(unsafe.Slice((*byte)(p.Value(offset)), size), uint8(size))
 }
