@@ -78,7 +78,7 @@ func (r *reading) value(f *shape.Field, at, index int) (any, error) {
 	here := []byte(r.rec[f.Offset+at:])
 	switch f.Source {
 	case shape.FromRecord:
-		return NumberValue(f.Kind, f.Meaning, number(here, f.Size), f.Size).Any()
+		return NumberValue(f.Kind, f.Meaning, record.Number(here, f.Size), f.Size).Any()
 	case shape.FromRaw:
 		return BytesValue(reader.Bytes, f.Meaning, here[:f.Count], nil).Any()
 	case shape.FromChars:
@@ -145,21 +145,8 @@ func (r *reading) stringValue(f *shape.Field, t *recordString) (any, error) {
 
 // scalar decodes the value at the beginning of b, in the host's byte order.
 func scalar(b []byte, kind reader.FieldKind, size uint8) any {
-	v, _ := NumberValue(kind, reader.Plain, number(b, size), size).Any()
+	v, _ := NumberValue(kind, reader.Plain, record.Number(b, size), size).Any()
 	return v
-}
-
-// number returns the size bytes at the beginning of b.
-func number(b []byte, size uint8) uint64 {
-	switch size {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(binary.NativeEndian.Uint16(b))
-	case 4:
-		return uint64(binary.NativeEndian.Uint32(b))
-	}
-	return binary.NativeEndian.Uint64(b)
 }
 
 // goTime returns the notes.GoTimeType at the beginning of b as a notes.TimeType.

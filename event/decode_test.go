@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // decoderOf returns a decoder of records of site 0.
-func decoderOf(s *shape.Shape) *event.Decoder {
+func decoderOf(s *shape.Shape) decode.Decoder {
 	probe := &reader.Probe{}
-	return event.NewDecoder(func(site uint32) (*shape.Shape, *reader.Probe) {
+	return decode.NewDecoder(func(site uint32) (*shape.Shape, *reader.Probe) {
 		if site > 0 {
 			return nil, nil
 		}

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/decode/hook"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Decoder turns records into events. It is for sources of events in this module,
-// since the shapes of records are internal. One goroutine at a time may use it.
-type Decoder struct {
+// decoder is the Decoder of internal/decode.
+type decoder struct {
 	sites func(site uint32) (*shape.Shape, *reader.Probe)
 	wall  func(monotonic uint64) time.Time
 	comms map[[16]byte]string
@@ -20,24 +20,20 @@ type Decoder struct {
 	name  string
 	args  []Arg // memory for the arguments of the next events
 	view  View
-	code  func(pid int, p *reader.Probe, pcs []uint64) Code // nil if nobody names code
-	saved func(number uint64) *Stack                        // nil if there are none
+	code  func(pid int, p *reader.Probe, pcs []uint64) hook.Code // nil if nobody names code
+	saved func(number uint64) *Stack                             // nil if there are none
 }
 
-// NewDecoder returns a Decoder for the records of one source. sites returns the shape
-// of a site's records and its probe, by the site's number in a record; it returns nil
-// if there is no such site. wall converts a reading of the records' clock, in
-// nanoseconds, to the time.
-func NewDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func(monotonic uint64) time.Time) *Decoder {
-	return &Decoder{sites: sites, wall: wall, comms: map[[16]byte]string{}}
+func newDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func(monotonic uint64) time.Time) *decoder {
+	return &decoder{sites: sites, wall: wall, comms: map[[16]byte]string{}}
 }
 
-// argsAtATime is the number of arguments for which a Decoder allocates memory at a time.
+// argsAtATime is the number of arguments for which a decoder allocates memory at a time.
 // A reference to one event keeps that memory.
 const argsAtATime = 32
 
 // room returns memory for n arguments.
-func (d *Decoder) room(n int) []Arg {
+func (d *decoder) room(n int) []Arg {
 	if n > len(d.args) {
 		if n > argsAtATime/2 {
 			return make([]Arg, n)
@@ -49,12 +45,10 @@ func (d *Decoder) room(n int) []Arg {
 	return args
 }
 
-// maxComms is the largest number of thread names that a Decoder remembers.
+// maxComms is the largest number of thread names that a decoder remembers.
 const maxComms = 1024
 
-// Decode returns the event in a record. If it returns an error and an event with a
-// Probe, the event lacks only arguments.
-func (d *Decoder) Decode(rec []byte) (Event, error) {
+func (d *decoder) Decode(rec []byte) (Event, error) {
 	r, s, p, err := d.site(rec)
 	if err != nil {
 		return Event{}, err
@@ -82,10 +76,7 @@ func (d *Decoder) Decode(rec []byte) (Event, error) {
 	return ev, nil
 }
 
-// View returns a view of the event in a record, which is valid until the next call
-// and as long as rec does not change. If it returns an error, the view has no
-// arguments, or is nil if the site is not known.
-func (d *Decoder) View(rec []byte) (*View, error) {
+func (d *decoder) View(rec []byte) (*View, error) {
 	v := &d.view
 	v.decoder, v.addrs = d, v.addrs[:0]
 	r, s, p, err := d.site(rec)
@@ -103,7 +94,7 @@ func (d *Decoder) View(rec []byte) (*View, error) {
 var noArguments = &shape.Shape{Layout: &record.Layout{}}
 
 // site returns the record in b, the shape that decodes it, and the probe that fired.
-func (d *Decoder) site(b []byte) (record.Record, *shape.Shape, *reader.Probe, error) {
+func (d *decoder) site(b []byte) (record.Record, *shape.Shape, *reader.Probe, error) {
 	rec, err := record.Check(b)
 	if err != nil {
 		return nil, nil, nil, err
@@ -116,14 +107,14 @@ func (d *Decoder) site(b []byte) (record.Record, *shape.Shape, *reader.Probe, er
 }
 
 // time returns when a record's probe fired, zero if the record does not say.
-func (d *Decoder) time(r record.Record) time.Time {
+func (d *decoder) time(r record.Record) time.Time {
 	if at := r.Time(); at != 0 {
 		return d.wall(at)
 	}
 	return time.Time{}
 }
 
-func (d *Decoder) comm(raw [16]byte) string {
+func (d *decoder) comm(raw [16]byte) string {
 	if raw == d.last && d.name != "" {
 		return d.name
 	}

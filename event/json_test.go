@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/symbols"
 )
 
@@ -66,16 +67,20 @@ func TestStackJSON(t *testing.T) {
 	why := errors.New("it is cut")
 	frames := [][]symbols.Frame{{{Address: 5, Func: "f"}}}
 	for want, stack := range map[string]*event.Stack{
-		`,"stack":[{"addr":5,"func":"f"}]}`:                         event.SavedStack([]uint64{5}, frames, nil),
-		`,"stack":[{"addr":5,"func":"f"}],"truncated":"it is cut"}`: event.SavedStack([]uint64{5}, frames, why),
-		`,"stack":null,"stack_error":"it is cut"}`:                  event.SavedStack(nil, nil, why),
+		`,"stack":[{"addr":5,"func":"f"}]}`:                         decode.SavedStack([]uint64{5}, frames, nil),
+		`,"stack":[{"addr":5,"func":"f"}],"truncated":"it is cut"}`: decode.SavedStack([]uint64{5}, frames, why),
+		`,"stack":null,"stack_error":"it is cut"}`:                  decode.SavedStack(nil, nil, why),
 	} {
 		data, err := json.Marshal(event.Event{Stack: stack})
 		if err != nil || !strings.HasSuffix(string(data), want) {
 			t.Errorf("got %s and %v, want …%s", data, err, want)
 		}
 	}
-	marked := event.SavedStack([]uint64{5}, frames, why).AppendMarked(nil)
+	stack := decode.SavedStack([]uint64{5}, frames, why)
+	if plain := stack.AppendFrames(frames[0]); len(plain) != 2 || plain[1] != plain[0] {
+		t.Errorf("got %v, want the frame twice", plain)
+	}
+	marked := stack.AppendMarked(nil)
 	if len(marked) != 2 || marked[1].Func != "[truncated: it is cut]" {
 		t.Errorf("got %v, want a mark", marked)
 	}

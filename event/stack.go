@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/decode/hook"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
@@ -22,24 +23,15 @@ type Stack struct {
 	// own frames are left out, all are addresses to which calls return.
 	PCs []uint64
 	// Err says why there are none, or why callers are missing behind the last one; nil if
-	// the stack is whole, as far as frame pointers lead.
+	// the stack is whole, as far as frame pointers and names tell.
 	Err error
 
-	code  Code
+	code  hook.Code
 	named []symbols.Frame   // if code is not needed any more
 	saved [][]symbols.Frame // of each address, if it was named when it was recorded
 	calls bool              // whether a call also returns to the first address
 	exact []int             // indices of addresses at which signals interrupted functions
 	own   bool              // whether the first frames may be those of package provider
-}
-
-// Code names the code of a process. It is for sources of events in this module.
-type Code interface {
-	// Names returns the functions that run at an address, the innermost first, or, if call,
-	// at the call that returns there. The result is not changed.
-	Names(pc uint64, call bool) []symbols.Frame
-	// Unwind unwinds a stack as [symbols.Space.Unwind] does.
-	Unwind(dst []uint64, registers *symbols.Registers, stack []byte) symbols.Calls
 }
 
 // Frames returns the functions on the stack, the innermost first: at least one for each address
@@ -104,20 +96,14 @@ func (s *Stack) names(pc uint64, i int) []symbols.Frame {
 	return s.code.Names(pc, (i > 0 || s.calls) && !slices.Contains(s.exact, i))
 }
 
-// NamedStack returns the stack with the addresses calls, from a record whose stacks have the
-// form st. It names the frames at once; code may be nil. It is for sources of events in this
-// module.
-func NamedStack(calls symbols.Calls, st *record.Stack, code Code) *Stack {
+func namedStack(calls symbols.Calls, st *record.Stack, code hook.Code) *Stack {
 	s := &Stack{PCs: calls.PCs, Err: calls.Cut, exact: calls.Exact, calls: st.Returns, own: st.Own > 0, code: code}
 	s.limit(st)
 	s.named, s.code = s.AppendFrames([]symbols.Frame{}), nil
 	return s
 }
 
-// DropUnmapped removes the outermost frames of a named stack that are in no file and have no
-// name: behind code without frame pointers, a stack leads to addresses that are no code and
-// differ from process to process. A stack that has no other frames stays as it is.
-func (s *Stack) DropUnmapped() {
+func dropUnmapped(s *Stack) {
 	last := len(s.named) - 1
 	for last >= 0 && s.named[last].Module == "" && s.named[last].Func == "" {
 		last--
@@ -148,7 +134,7 @@ func isOwn(f *symbols.Frame) bool {
 }
 
 // stackOf returns the stack in a record, in memory if there is room.
-func (d *Decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, memory *[]uint64) Stack {
+func (d *decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, memory *[]uint64) Stack {
 	if st.Saved {
 		return d.savedStack(r, st)
 	}
@@ -178,6 +164,9 @@ func (s *Stack) limit(st *record.Stack) {
 	if s.own {
 		s.dropOwn(st)
 	}
+	if st.Copied == 0 && s.Err == nil && !full && !s.begins() {
+		s.Err = errNoStart
+	}
 	if most := max(st.Most-st.Own, 0); full || len(s.PCs) > most {
 		s.cut(most)
 	}
@@ -185,7 +174,31 @@ func (s *Stack) limit(st *record.Stack) {
 
 // errNoFrame says why callers are missing. It does not name the word that was taken for an
 // address, which may be another each time.
-var errNoFrame = errors.New("frame pointers lead on to what is no code: a caller was compiled without them")
+var errNoFrame = errors.New("frame pointers lead on to what is no code: a caller was compiled without them, --stack=dwarf does without")
+
+// errNoStart says that the kernel came to the end of frame pointers too early.
+var errNoStart = errors.New("frame pointers end before the thread's start: a caller was compiled without them, --stack=dwarf does without")
+
+// starts are the functions with which threads, and stacks of their own, start, where names tell.
+var starts = []string{
+	"main", "_start", "_start_c", "__libc_start_main", "__libc_start_call_main", "libc_start_main_stage2",
+	"start_thread", "start", "start_c", "thread_start", "clone", "clone3", "__clone", "__clone3", "__start_context",
+	"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall",
+}
+
+// begins reports whether the outermost function whose code is mapped starts a thread, as far as
+// its name is known.
+func (s *Stack) begins() bool {
+	for i := len(s.PCs) - 1; i >= 0; i-- {
+		names := s.names(s.PCs[i], i)
+		if f := &names[len(names)-1]; f.Func != "" {
+			return slices.Contains(starts, strings.TrimSuffix(f.Func, ".abi0"))
+		} else if f.Module != "" {
+			return true
+		}
+	}
+	return true
+}
 
 // cut leaves out what is beyond a number of calls.
 func (s *Stack) cut(most int) {
@@ -197,7 +210,7 @@ func (s *Stack) cut(most int) {
 var errNoCode = errors.New("nothing says what the process had mapped, which unwinding needs")
 
 // unwind appends the addresses to which a copy of the stack leads to dst.
-func (d *Decoder) unwind(dst []uint64, s *Stack, r record.Record, st *record.Stack, p *reader.Probe) (symbols.Calls, error) {
+func (d *decoder) unwind(dst []uint64, s *Stack, r record.Record, st *record.Stack, p *reader.Probe) (symbols.Calls, error) {
 	registers, stack, err := st.Copy(r)
 	if err != nil {
 		return symbols.Calls{PCs: dst}, err
@@ -249,9 +262,9 @@ func (s *Stack) callsBack(i int) bool {
 	return first == modulePath+"provider.when"
 }
 
-// NameCode gives stacks the names of their code. code returns the Code of the process
-// in which probe p fired with the stack pcs, or nil if it is not known.
-func (d *Decoder) NameCode(code func(pid int, p *reader.Probe, pcs []uint64) Code) { d.code = code }
+func (d *decoder) NameCode(code func(pid int, p *reader.Probe, pcs []uint64) hook.Code) {
+	d.code = code
+}
 
 // Stack returns the calls that led to the probe, with addresses that are valid as long as
 // the view is; nil if the session does not ask for stacks.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/symbols"
 )
@@ -29,7 +29,7 @@ func TestNoCode(t *testing.T) {
 		{"unwound", []uint64{code, 2}, 1, 2, false},
 		{"as many as are read", []uint64{code, 0, code, code}, 0, 1, true},
 	} {
-		s := event.NamedStack(symbols.Calls{PCs: slices.Clone(test.pcs)}, &record.Stack{Most: 4, Copied: test.copied}, nil)
+		s := decode.NamedStack(symbols.Calls{PCs: slices.Clone(test.pcs)}, &record.Stack{Most: 4, Copied: test.copied}, nil)
 		if len(s.PCs) != test.want || (s.Err != nil) != test.cut {
 			t.Errorf("%s: %d addresses, %v, want %d, cut %t", test.name, len(s.PCs), s.Err, test.want, test.cut)
 		}
@@ -43,11 +43,36 @@ func (n names) Names(uint64, bool) []symbols.Frame { return n }
 
 func (names) Unwind([]uint64, *symbols.Registers, []byte) symbols.Calls { return symbols.Calls{} }
 
+// TestBegins checks that a stack by frame pointers says that callers are missing if its outermost
+// function is known to start no thread.
+func TestBegins(t *testing.T) {
+	for _, test := range []struct {
+		last   symbols.Frame
+		copied int
+		cut    bool
+	}{
+		{symbols.Frame{Func: "handle", Module: "/srv"}, 0, true},
+		{symbols.Frame{Func: "main", Module: "/srv"}, 0, false},
+		{symbols.Frame{Func: "__libc_start_call_main", Module: "/libc.so.6"}, 0, false},
+		{symbols.Frame{Func: "start_thread", Module: "/libc.so.6"}, 0, false},
+		{symbols.Frame{Func: "runtime.goexit.abi0", Module: "/srv"}, 0, false},
+		{symbols.Frame{Func: "restart_thread", Module: "/srv"}, 0, true},
+		{symbols.Frame{Module: "/stripped"}, 0, false},
+		{symbols.Frame{}, 0, false},
+		{symbols.Frame{Func: "handle", Module: "/srv"}, 1, false}, // its tables know
+	} {
+		s := decode.NamedStack(symbols.Calls{PCs: []uint64{0x401000, 0x402000}}, &record.Stack{Most: 4, Copied: test.copied}, names{test.last})
+		if (s.Err != nil) != test.cut {
+			t.Errorf("%+v: %v, want cut %t", test.last, s.Err, test.cut)
+		}
+	}
+}
+
 // TestStackBound checks that the text of a stack is bounded, whatever its functions are called,
 // and that deep stacks of templates are whole.
 func TestStackBound(t *testing.T) {
 	named := func(inlined, length int) names {
-		return slices.Repeat(names{{Func: strings.Repeat("n", length), File: "/usr/include/c++/12/bits/stl_algo.h", Module: "/usr/bin/program"}}, inlined)
+		return append(slices.Repeat(names{{Func: strings.Repeat("n", length), File: "/usr/include/c++/12/bits/stl_algo.h", Module: "/usr/bin/program"}}, inlined), symbols.Frame{Func: "main"})
 	}
 	for _, test := range []struct {
 		name    string
@@ -62,7 +87,7 @@ func TestStackBound(t *testing.T) {
 		{"one address", named(256, 64<<10), 1, true, 128 << 10},
 		{"deep", named(1, 60), 1024, false, 1 << 20},
 	} {
-		s := event.NamedStack(symbols.Calls{PCs: slices.Repeat([]uint64{0x10000}, test.calls)}, &record.Stack{Most: test.calls + 1}, test.code)
+		s := decode.NamedStack(symbols.Calls{PCs: slices.Repeat([]uint64{0x10000}, test.calls)}, &record.Stack{Most: test.calls + 1}, test.code)
 		text := s.AppendError(s.AppendJSON(nil))
 		if (s.Err != nil) != test.cut || len(text) > test.longest || len(s.Frames()) == 0 || strings.Contains(string(text), `"truncated"`) != test.cut {
 			t.Errorf("%s: %d bytes of text, %d frames, %v, want at most %d bytes, cut %t", test.name, len(text), len(s.Frames()), s.Err, test.longest, test.cut)
@@ -87,7 +112,7 @@ func TestOwnClosure(t *testing.T) {
 		{[]uint64{0x401000, 0x402000, 0x403000}, user},
 		{[]uint64{0x402000, 0x404000}, user + ".(*Probe4[...]).Fire.2 example.com/shop.when " + user},
 	} {
-		s := event.NamedStack(symbols.Calls{PCs: test.pcs}, &record.Stack{Most: 18, Own: 10, Returns: true}, code)
+		s := decode.NamedStack(symbols.Calls{PCs: test.pcs}, &record.Stack{Most: 18, Own: 10, Returns: true}, code)
 		var got []string
 		for _, f := range s.Frames() {
 			got = append(got, f.Func)
@@ -124,7 +149,7 @@ func TestOwnFrames(t *testing.T) {
 		for _, name := range strings.Fields(test.inlined) {
 			code = append(code, symbols.Frame{Func: name})
 		}
-		s := event.NamedStack(symbols.Calls{PCs: []uint64{0x401000}}, &record.Stack{Most: 8, Own: 2, Returns: true}, code)
+		s := decode.NamedStack(symbols.Calls{PCs: []uint64{0x401000}}, &record.Stack{Most: 8, Own: 2, Returns: true}, code)
 		var got []string
 		for _, f := range s.Frames() {
 			got = append(got, f.Func)

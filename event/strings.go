@@ -106,7 +106,7 @@ func stringLength(l *record.Layout, rec record.Record, str *record.String) uint6
 	if str.LengthSigned {
 		kind = reader.Int
 	}
-	return widen(number(rec[record.Slot(str.LengthSlot):], str.LengthSize), kind, str.LengthSize)
+	return widen(record.Number(rec[record.Slot(str.LengthSlot):], str.LengthSize), kind, str.LengthSize)
 }
 
 // stringError returns why a string could not be read, nil for a null pointer.

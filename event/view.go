@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -13,7 +14,7 @@ import (
 // View is an event whose arguments are decoded on demand. It is valid until the next
 // event.
 type View struct {
-	decoder *Decoder
+	decoder *decoder
 	shape   *shape.Shape
 	probe   *reader.Probe
 	reading reading
@@ -108,7 +109,7 @@ func (v *View) value(f *shape.Field, at, index int) Value {
 	here := r.rec[f.Offset+at:]
 	switch f.Source {
 	case shape.FromRecord:
-		return NumberValue(f.Kind, f.Meaning, number(here, f.Size), f.Size)
+		return NumberValue(f.Kind, f.Meaning, record.Number(here, f.Size), f.Size)
 	case shape.FromRaw:
 		return BytesValue(reader.Bytes, f.Meaning, here[:f.Count:f.Count], nil)
 	case shape.FromChars:

@@ -13,7 +13,7 @@ import (
 type Group struct {
 	By    []event.Arg // named as in attach.Aggregation.By
 	Count uint64
-	// At is the end of the interval in which the events fired, see attach.Options.Interval,
+	// At is the end of the interval in which the events fired, see attach.Aggregation.Interval,
 	// or the time of the last one if there are no intervals. Only groups of recordings have
 	// it; it is zero if events are live.
 	At time.Time

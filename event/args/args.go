@@ -6,6 +6,7 @@ package args
 import (
 	"encoding/hex"
 	"errors"
+	"strings"
 )
 
 // ErrTruncated is wrapped by Arg.Err if Value holds only the beginning of a
@@ -40,6 +41,18 @@ type Arg struct {
 	Value any
 	// Err says why the value is missing or, if it wraps ErrTruncated, incomplete.
 	Err error
+}
+
+// Text returns the value as plain text, for labels: a string as it is, except that U+FFFD stands for
+// invalid UTF-8, and another value as in JSON, without quotes. It returns "" if there is no value.
+func (a *Arg) Text() string {
+	switch v := a.Value.(type) {
+	case nil:
+		return ""
+	case string:
+		return strings.ToValidUTF8(v, "\ufffd")
+	}
+	return strings.Trim(string(a.AppendJSON(nil)), `"`)
 }
 
 // Hex is the value of an argument that is an identifier: an array of bytes, or bytes that

@@ -3,6 +3,7 @@ package args_test
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/go-usdt/usdt/event/args"
@@ -50,4 +51,26 @@ func ExampleArg_AppendJSON() {
 	// "10.0.0.1" true
 	// false
 	// 1000000000
+}
+
+// Text is the value of a label.
+func ExampleArg_Text() {
+	for _, v := range []any{"GET \"/\"\xff", uint64(7), 0.5, args.Hex{1, 2}, netip.MustParseAddr("::1"), nil} {
+		fmt.Printf("%s|", (&args.Arg{Value: v}).Text())
+	}
+	// Output:
+	// GET "/"�|7|0.5|0102|::1||
+}
+
+// Arguments that AppendJSON and AppendErrors have written, read again.
+func ExampleStruct_UnmarshalErrors() {
+	var all args.Struct
+	err := all.UnmarshalJSON([]byte(`{"id":7,"tags":["a",null]}`))
+	if err == nil {
+		err = all.UnmarshalErrors([]byte(`{"tags[1]":"memory not readable"}`))
+	}
+	tags := all[1].Value.(args.List)
+	fmt.Println(all[0].Value, tags[0].Value, errors.Is(tags[1].Err, args.ErrFault), err)
+	// Output:
+	// 7 a true <nil>
 }
