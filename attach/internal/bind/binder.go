@@ -28,9 +28,11 @@ type Binder struct {
 	Follow    []string
 	Args      FunctionArgs
 	Condition *filter.Expr
-	Aggregate *Layout // nil to record events
+	On        *filter.Expr // a condition that is tested here: records hold what it asks for
+	Aggregate *Layout      // nil to record events
 	Objects   operand.Objects
 	Sample    int // see query.Signature
+	Signal    query.Signal
 	Omit      query.Omit
 	Stack     int        // addresses of the stack that records hold; 0 for no stack
 	Unwind    bool       // whether records hold a copy of the stack instead
@@ -57,6 +59,7 @@ type Binder struct {
 type schemaKey struct {
 	path        string // symbols and fixed addresses are the object's
 	kind        reader.ProbeKind
+	atRET       bool
 	convention  reader.Convention
 	args        string
 	types       *btf.Struct
@@ -70,6 +73,7 @@ type schemaKey struct {
 	recorded    site.Recorded
 	probe       string // if its arguments have names that the object does not have
 	caller      caller
+	source      *reader.Source // the variables are the site's own
 	tolerant    bool
 }
 
@@ -78,7 +82,7 @@ type schemaKey struct {
 // condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
-	key := schemaKey{path: s.Path, kind: p.Kind, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant, caller: b.callerOf(s)}
+	key := schemaKey{path: s.Path, kind: p.Kind, atRET: p.AtRET, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant, caller: b.callerOf(s), source: p.Source}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}
@@ -115,7 +119,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	}
 	b.Used.see(sc, p)
 	if !s.Local && b.Aggregate == nil {
-		sc.Sig.Sample, sc.Sig.Omit = b.Sample, b.Omit
+		sc.Sig.Sample, sc.Sig.Signal, sc.Sig.Omit = b.Sample, b.Signal, b.Omit
 	}
 	if err := b.bindCondition(sc, p); err != nil {
 		return nil, err
@@ -181,6 +185,8 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 		err := b.bindLocal(sc, s)
 		b.bindStack(sc, s, regs)
 		return sc, err
+	case p.Source != nil:
+		b.bindVariables(sc, s, regs)
 	case p.Target != nil:
 		b.bindFunction(sc, s, regs)
 	case p.Type != nil:

@@ -84,6 +84,9 @@ func (b *Binder) namesUsed() (names []string) {
 	if b.Condition != nil {
 		names = b.Condition.Names()
 	}
+	if b.On != nil {
+		names = append(names, b.On.Names()...)
+	}
 	if b.Aggregate != nil {
 		for _, key := range b.Aggregate.Wanted.By {
 			names = append(names, query.NamesOf(key)...)

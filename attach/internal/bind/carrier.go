@@ -39,6 +39,9 @@ func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrie
 		// Functions of ABI0 do not keep the goroutine in its register, except on
 		// arm64, where the register holds nothing else.
 		if word64 && (p.Target.Convention == reader.GoRegisters || p.Machine == elf.EM_AARCH64) {
+			if l.calls() {
+				return site.ByFrame, nil
+			}
 			return site.ByGoroutine, nil
 		}
 		return site.NoCarrier, unmatched("%s is a Go function that does not keep its goroutine in a register", site.Name(p))
@@ -87,10 +90,33 @@ func (c *carried) overlap() bool {
 	return c[0] == none || c[1] == none
 }
 
+// function is a function in a process.
+type function struct {
+	path    string
+	pid     int
+	address uint64
+}
+
+// callee returns the function of a site.
+func callee(s *site.Site) function { return function{s.Probe.Path, s.PID, s.Probe.Target.Address} }
+
 // carry decides by which carriers the sites of plan are matched. It refuses sites
 // whose carrier is not known, or differs from that of the other half of the pair
 // in the same process.
 func (l *PairLayout) carry(plan site.Plan) {
+	unreturned := map[function]error{}
+	for i := range plan {
+		s := &plan[i]
+		if !l.calls() || s.Probe.Kind != reader.Uretprobe {
+			continue
+		}
+		if s.Reason == nil && s.Probe.AtRET && s.Probe.Displacement() == 0 {
+			s.Reason = errors.New("the function begins with its return: the probes at its entry and its return fire in no order")
+		}
+		if s.Reason != nil {
+			unreturned[callee(s)] = s.Reason
+		}
+	}
 	if l.Key != nil {
 		return
 	}
@@ -106,6 +132,10 @@ func (l *PairLayout) carry(plan site.Plan) {
 		}
 		if err != nil {
 			s.Reason = &Misfit{err}
+			continue
+		}
+		if role == query.RoleStart && s.Probe.Target != nil && unreturned[callee(s)] != nil {
+			s.Reason = fmt.Errorf("its return is not traced: %w", unreturned[callee(s)])
 			continue
 		}
 		pid := s.Process()
@@ -125,7 +155,8 @@ func (l *PairLayout) carry(plan site.Plan) {
 
 // carrierInputs returns the two words that identify a carrier among all
 // processes: the thread and the place of the frame for threads and calls, the
-// process and the goroutine's address for goroutines.
+// process and the goroutine's address for goroutines, and the process and what
+// says the goroutine and the frame for calls in Go.
 func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (words [2]query.Input, err error) {
 	word := func(source query.Source) query.Input {
 		return query.Input{Source: source, Kind: reader.Uint, Size: 8}
@@ -151,9 +182,11 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (wo
 	case site.ByFrame:
 		words[0] = word(query.InputThread)
 		switch {
+		case p.Target.Convention.IsGo():
+			words[0], words[1] = query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}, word(query.InputGoCall)
 		case arm:
 			words[1], err = register("sp", 0)
-		case p.Kind == reader.Uprobe:
+		case p.Kind == reader.Uprobe, p.AtRET:
 			words[1], err = register("rsp", 8) // as after the return, which pops its address
 		default:
 			words[1], err = register("rsp", 0)
@@ -179,11 +212,12 @@ func (b *Binder) recordCarrier(sc *Schema, s *site.Site, regs *operand.Registers
 	if err != nil {
 		return // bindPair says so
 	}
-	for _, in := range words {
-		if in.Source == query.InputRegister {
-			sc.Carrier = sc.Sig.Read(operand.Operand{
-				Kind: operand.Address, Size: 8, HasBase: true, Base: operand.Location{Off: int16(in.Offset)}, Disp: int64(in.Value),
-			})
-		}
+	switch in := &words[1]; in.Source {
+	case query.InputRegister:
+		sc.Carrier = sc.Sig.Read(operand.Operand{
+			Kind: operand.Address, Size: 8, HasBase: true, Base: operand.Location{Off: int16(in.Offset)}, Disp: int64(in.Value),
+		})
+	case query.InputGoCall:
+		sc.Carrier = sc.Sig.Read(operand.Operand{Kind: operand.Task, Size: 8, Value: uint64(in.Source)})
 	}
 }

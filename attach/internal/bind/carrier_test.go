@@ -46,7 +46,8 @@ func TestCarriers(t *testing.T) {
 		{"a memory file of a Go program", usdt("start", 0, 0), memory, site.NoCarrier},
 		{"a call", function(reader.Uprobe, elf.ELFCLASS64, reader.CConvention), function(reader.Uretprobe, elf.ELFCLASS64, reader.CConvention), site.ByFrame},
 		{"a call whose callee may move the stack pointer", function(reader.Uprobe, elf.ELFCLASS32, reader.CConvention), function(reader.Uretprobe, elf.ELFCLASS32, reader.CConvention), site.ByThread},
-		{"a Go function", function(reader.Uprobe, elf.ELFCLASS64, reader.GoRegisters), function(reader.Uretprobe, elf.ELFCLASS64, reader.GoRegisters), site.ByGoroutine},
+		{"a Go function", function(reader.Uprobe, elf.ELFCLASS64, reader.GoRegisters), function(reader.Uretprobe, elf.ELFCLASS64, reader.GoRegisters), site.ByFrame},
+		{"a Go function and a stub", function(reader.Uprobe, elf.ELFCLASS64, reader.GoRegisters), usdt("end", self, marked), site.ByGoroutine},
 		{"a Go function in assembly", function(reader.Uprobe, elf.ELFCLASS64, reader.GoStack), function(reader.Uretprobe, elf.ELFCLASS64, reader.GoStack), site.NoCarrier},
 		{"the entry of a function, and a probe", function(reader.Uprobe, elf.ELFCLASS64, reader.CConvention), usdt("end", 0, 0), site.ByThread},
 	} {

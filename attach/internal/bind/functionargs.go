@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,7 +18,8 @@ type FunctionArgs struct {
 	names []string // of arguments at the entry
 	types map[string]functionType
 
-	result bool // retval is named
+	result   bool   // retval is named
+	variable string // the first name that only a line may have
 }
 
 // functionType is a type that Options.Args can give an argument.
@@ -41,7 +43,16 @@ func ParseFunctionArgs(all []string) (FunctionArgs, error) {
 	for _, s := range all {
 		name, typ, typed := strings.Cut(s, ":")
 		if _, ok := shape.ArgNumber(name); !ok && name != retval {
-			return out, fmt.Errorf("functions have no argument %q, but arg0, arg1 and so on, and retval", name)
+			if name == "" {
+				return out, errors.New("functions have no argument without a name, but arg0, arg1 and so on, and retval")
+			}
+			if typed {
+				return out, fmt.Errorf("variable %s has the type that debugging information gives it", name)
+			}
+			out.variable = cmp.Or(out.variable, name)
+			if name == "none" {
+				out.variable = name
+			}
 		}
 		if t, ok := functionTypes[typ]; ok {
 			if other, again := out.types[name]; again && other != t {

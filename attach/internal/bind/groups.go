@@ -72,6 +72,7 @@ func (l *Layout) bindValue(code *query.Aggregate, sc *Schema, p *reader.Probe) (
 	if code.Value, err = sc.Input(p, l.Wanted.Value, false); err != nil {
 		return fmt.Errorf("%w: %w", query.ErrAggregation, err)
 	}
+	code.Value.WidenFloat()
 	if code.Value.IsString() || code.Value.Kind == reader.Other {
 		return fmt.Errorf("%w: argument %s of %s:%s is not a number", query.ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 	}
@@ -128,7 +129,7 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 			l.Parts = slices.Clone(l.Parts) // a clone of l shares them
 			l.Parts[i] = *part
 		default:
-			both, ok := join(&known.In, &part.In, l.Made)
+			both, ok := known.In.Join(&part.In)
 			if !ok && !sc.lack(&part.In, l.Wanted.By[i], otherForm(&part.In, &known.In)) {
 				return otherKind(l.Wanted.By[i], p)
 			}
@@ -141,7 +142,7 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 			}
 		}
 	}
-	both, ok := join(&l.Value, &code.Value, l.Made)
+	both, ok := l.Value.Join(&code.Value)
 	if !ok && !sc.lack(&code.Value, l.Wanted.Value, otherForm(&code.Value, &l.Value)) {
 		return otherKind(l.Wanted.Value, p)
 	}
@@ -149,13 +150,6 @@ func (l *Layout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) error
 		l.Value = both
 	}
 	return l.wordsFit(code)
-}
-
-// join returns what stands for the values of two sites. The known one's size stays once maps are
-// made, whose numbers have it.
-func join(known, in *query.Input, made bool) (both query.Input, ok bool) {
-	both, ok = known.Join(in)
-	return both, ok && !(made && both.Kind == reader.Float && both.Size != known.Size)
 }
 
 // wordsFit returns an error if groups have too many words, which depends on the value's kind.
@@ -173,9 +167,6 @@ func otherKind(name string, p *reader.Probe) error {
 // settle gives the keys of all sites one layout, once the kinds of parts that
 // some sites lack are known. It refuses sites whose keys do not fit then.
 func (l *Layout) settle(plan site.Plan, schemas []*Schema) {
-	if l.Pairs != nil {
-		l.Pairs.settleKeys(schemas)
-	}
 	if l.Whole() {
 		l.settleRecords(plan, schemas)
 	}

@@ -37,6 +37,7 @@ func (s *Schema) part(p *reader.Probe, text string) (part query.Part, err error)
 	if k.Computed() {
 		err = s.bindComputed(&part, &k, p)
 	} else if part.In, err = s.Input(p, k.Name, k.Fold != nil || k.Prefix > 0); err == nil {
+		part.In.WidenFloat()
 		err = s.bindText(&part, &k, p)
 	}
 	return part, err

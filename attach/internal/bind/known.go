@@ -31,7 +31,7 @@ func (s *Schema) bindKnown(known *prototype.Prototype, args []notes.Arg) {
 		f.Kind = kindOf(*arg)
 		s.name(param)
 		switch {
-		case param.Kind == prototype.Bool && (arg.Size == 1 || arg.Kind == notes.Imm):
+		case param.Kind == prototype.Bool && !arg.Float:
 			f.Kind = reader.Bool
 		case param.Unit == "ns" && !arg.Float && (arg.Size == 8 || arg.Kind == notes.Imm):
 			f.Kind, f.Meaning = reader.Int, reader.Duration
@@ -41,6 +41,12 @@ func (s *Schema) bindKnown(known *prototype.Prototype, args []notes.Arg) {
 
 // name notes the names of a parameter's values, if it has any.
 func (s *Schema) name(param *prototype.Param) {
+	if param.Kind == prototype.Text && param.Unit != "" {
+		if s.units == nil {
+			s.units = map[string]string{}
+		}
+		s.units[param.Name] = param.Unit
+	}
 	if param.Enum == nil {
 		return
 	}
@@ -60,6 +66,18 @@ func (s *Schema) enumOf(name string) *prototype.Enum {
 		return nil
 	}
 	return s.enums[f.Name]
+}
+
+// unitOf returns the unit of a text, empty if it has none.
+func (s *Schema) unitOf(name string) string {
+	if len(s.units) == 0 {
+		return ""
+	}
+	f, err := s.Resolve(name)
+	if err != nil {
+		return ""
+	}
+	return s.units[f.Name]
 }
 
 // narrow makes an argument what it was before the program passed it as a longer one, or

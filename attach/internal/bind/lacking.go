@@ -66,7 +66,7 @@ func formOf(in *query.Input) string {
 	case in.Kind == reader.Bool:
 		return "a bool"
 	case in.Kind == reader.Float:
-		return fmt.Sprintf("a floating-point number of %d bytes", in.Size)
+		return fmt.Sprintf("a floating-point number of %d bytes", in.SiteSize())
 	}
 	return "an integer"
 }

@@ -94,9 +94,14 @@ func markError(mark uint8) error {
 		return errNegative
 	case query.MarkDivision:
 		return errDivision
+	case query.MarkSign:
+		return errSign
 	}
 	return event.ErrFault
 }
+
+// errSign is why an integer of another type does not fit, see query.Input.Exceeds.
+var errSign = errors.New("it is negative or at least 2^63, which the numbers of other sites cannot be")
 
 var errNil = errors.New("its pointer, or one on the way to it, is NULL")
 

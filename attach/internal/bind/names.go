@@ -22,6 +22,9 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input
 		return in, err
 	}
 	f, err := s.Resolve(name)
+	if err != nil && name == "probe" {
+		return query.Input{}, fmt.Errorf("%s has no argument %[2]s, and conditions do not know the %[2]s: name it as PROBE, or an argument that no other has: %w", site.Name(p), name, err)
+	}
 	if err != nil {
 		return query.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, err)
 	}
@@ -45,7 +48,7 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input
 			word = 4
 		}
 		text := isString && p.Type == nil && f.Size == word && f.Kind != reader.Float
-		if text && s.saved {
+		if text && (s.saved || s.onlyRecords) {
 			return in, fmt.Errorf("argument %s of %s:%s was recorded as a number: record text by --str", name, p.Provider, p.Name)
 		}
 		if text {

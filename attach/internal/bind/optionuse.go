@@ -108,6 +108,10 @@ func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
 	has := func(k selector.Kind) bool {
 		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })
 	}
+	lines := slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.ByLine })
+	if a.variable != "" && (!lines || a.variable == "none") {
+		return fmt.Errorf("functions have no argument %q, but arg0, arg1 and so on, and retval; lines of source files have variables", a.variable)
+	}
 	_, result := a.types[retval]
 	switch entry, ret := has(selector.Uprobe), has(selector.Uretprobe); {
 	case a.given && !entry && !ret:

@@ -26,6 +26,8 @@ type PairLayout struct {
 	Whole  bool          // pairs are recorded and not added up; StartArgsSize are the most bytes of a start's record
 	Slower time.Duration // pairs that took no longer are not recorded; 0 to record all
 
+	Times bool // the times of all are added up besides
+
 	Made    bool // the maps of starts
 	parts   []query.Part
 	KeySize int
@@ -128,7 +130,7 @@ func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (
 		words, err = programWords(s.Carrier, p)
 	}
 	for i, in := range words {
-		if in.Source == query.InputRegister && sc.Carrier >= 0 {
+		if (in.Source == query.InputRegister || in.Source == query.InputGoCall) && sc.Carrier >= 0 {
 			in = query.Input{Source: query.InputOperand, Kind: reader.Uint, Size: 8, Index: sc.Carrier}
 		}
 		code.Pair = append(code.Pair, query.Part{In: in, Offset: 8 * i, Size: 8})
@@ -157,7 +159,7 @@ func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) e
 		}
 		l.parts, l.KeySize = code.Pair, code.PairSize
 	}
-	if i := l.joinKey(code.Pair); i >= 0 {
+	if i := l.otherKey(code.Pair); i >= 0 {
 		if !sc.lack(&code.Pair[i].In, l.Key[i], otherForm(&code.Pair[i].In, &l.parts[i].In)) {
 			return otherKind(l.Key[i], p)
 		}
@@ -182,7 +184,7 @@ func (l *PairLayout) agree(code *query.Aggregate, sc *Schema, p *reader.Probe) e
 func (l *PairLayout) joinStartArgs(parts []query.Part) int {
 	joined := slices.Clone(l.startArgs) // a restored layout has the original ones
 	for i := range joined {
-		both, ok := join(&joined[i].In, &parts[i].In, l.Made)
+		both, ok := joined[i].In.Join(&parts[i].In)
 		if !ok || joined[i].Size != parts[i].Size {
 			return i
 		}
@@ -194,35 +196,15 @@ func (l *PairLayout) joinStartArgs(parts []query.Part) int {
 	return -1
 }
 
-// joinKey has the key be of kinds that parts can also have. It returns the first that cannot, -1
-// if there is none. Integers are equal if their 64 bits are, whatever their sizes and signs.
-func (l *PairLayout) joinKey(parts []query.Part) int {
-	joined := slices.Clone(l.parts) // a restored layout has the original ones
-	for i := range joined {
-		x, y := &joined[i].In, &parts[i].In
-		both, ok := *x, true
-		if x.Kind == reader.Float || y.Kind == reader.Float {
-			both, ok = join(x, y, l.Made)
-		}
-		if !ok || joined[i].Size != parts[i].Size {
+// otherKey returns the first part of a key that cannot equal the known one, -1 if there is none.
+// Integers are equal if their 64 bits are, whatever their sizes and signs.
+func (l *PairLayout) otherKey(parts []query.Part) int {
+	for i := range parts {
+		x, y := &l.parts[i], &parts[i]
+		_, ok := x.In.Join(&y.In)
+		if x.Size != y.Size || !ok && (x.In.Kind == reader.Float || y.In.Kind == reader.Float) {
 			return i
 		}
-		joined[i].In = both
 	}
-	l.parts = joined
 	return -1
-}
-
-// settleKeys gives floating-point numbers of all keys the sizes that they have in common.
-func (l *PairLayout) settleKeys(schemas []*Schema) {
-	for _, sc := range schemas {
-		if sc == nil || sc.Sig.Aggregate.Missing() {
-			continue
-		}
-		for i := range sc.Sig.Aggregate.Pair {
-			if in := &sc.Sig.Aggregate.Pair[i].In; in.Kind == reader.Float {
-				in.Widen(&l.parts[i].In)
-			}
-		}
-	}
 }

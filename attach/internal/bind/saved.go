@@ -102,7 +102,7 @@ func (s *Schema) savedWords(c site.Carrier, p *reader.Probe) (words [2]query.Inp
 // keepCarrier decides what is recorded of a site, so that starts and ends can be matched
 // later.
 func (b *Binder) keepCarrier(s *site.Site, programs map[int]bool) {
-	calls := s.Probe.Target != nil && !s.Probe.Target.Convention.IsGo() && s.Probe.Displacement() == 0
+	calls := s.Probe.Target != nil && !s.Probe.Target.Convention.IsGo() && (s.Probe.Displacement() == 0 || s.Probe.AtRET)
 	if calls && s.Probe.Class == elf.ELFCLASS64 {
 		s.Carrier = site.ByFrame
 		return

@@ -22,6 +22,7 @@ type Schema struct {
 
 	carrier  site.Carrier               // whose identity Carrier has, or the thread's
 	enums    map[string]*prototype.Enum // of fields that have one
+	units    map[string]string          // of texts that have one
 	task     [len(query.TaskKeys)]int   // the slots of what is recorded of the task
 	local    bool
 	saved    bool // in a file

@@ -48,7 +48,7 @@ func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*
 		return nil, err
 	}
 	for i := range sig.Aggregate.Pair {
-		if sig.Aggregate.Pair[i].In.Source == query.InputRegister {
+		if from := sig.Aggregate.Pair[i].In.Source; from == query.InputRegister || from == query.InputGoCall {
 			l.restore(before)
 			return nil, fmt.Errorf("%w: %s has too many arguments for its %v to be recorded as well", query.ErrAggregation, site.Name(p), carrier)
 		}

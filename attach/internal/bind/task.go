@@ -57,7 +57,7 @@ func (s *Schema) taskSlot(name string) *int { return &s.task[query.TaskKeyOf(nam
 // recordTask records what records do not hold otherwise if something that is computed from them
 // asks for it. Fields with a place in the record, such as blocks, are bound afterwards.
 func (b *Binder) recordTask(sc *Schema) {
-	if !b.Recorded && !b.Keep {
+	if !b.Recorded && !b.Keep && b.On == nil {
 		return
 	}
 	names := b.namesUsed()

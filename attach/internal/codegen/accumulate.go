@@ -77,18 +77,9 @@ func (g *generator) addToGroup(to exits) {
 	g.groupKey(key, at)
 	fault := func() {}
 	if agg.Wanted.Value {
-		counted := g.newLabel("unread")
-		unread, note := g.onFault(query.ValueInput, counted)
-		if unread == counted { // it cannot be
-			unread = to.lost
-		} else {
-			fault = func() {
-				note()
-				g.label(counted)
-				g.countFault(to.lost)
-			}
-		}
-		g.aggregateValue(to.lost, unread)
+		unread, exceeds, emit := g.onValueFault(to.lost)
+		fault = emit
+		g.aggregateValue(to.lost, unread, exceeds)
 	}
 	abandon, done := g.newLabel("abandon"), g.newLabel("done")
 	g.enter(to.lost)

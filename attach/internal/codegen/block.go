@@ -30,7 +30,7 @@ func (g *generator) readBlock(mayCopy bool) {
 		return
 	}
 	load := func() {
-		g.loadLocation(asm.R3, g.sig.BlockBase)
+		g.emit(g.sig.BlockBase.Load(asm.R3, regContext)...)
 		g.emit(asm.Add.Imm(asm.R3, g.sig.BlockDisp))
 	}
 	g.readUser(load, int32(g.sig.Block), regRecord, g.inBlock(0), g.sig.BlockRead(), mayCopy)

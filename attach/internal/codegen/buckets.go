@@ -54,10 +54,7 @@ func (g *generator) powerBucket(in *query.Input) {
 	}
 	g.emit(asm.Mov.Imm(asm.R2, query.BucketZero))
 	if in.Kind == reader.Float {
-		bits, bias := int32(53), int32(1023)
-		if in.Size == 4 {
-			bits, bias = 56, 127
-		}
+		const bits, bias = 53, 1023
 		highest := g.newLabel("highest")
 		g.emit(
 			asm.Mov.Reg(asm.R3, regValue), asm.LSh.Imm(asm.R3, 1), asm.RSh.Imm(asm.R3, bits),

@@ -54,9 +54,40 @@ func (g *generator) onFault(input int, no string) (failed string, emit func()) {
 	return failed, func() {
 		g.label(failed)
 		g.whyMissing(in)
-		g.emit(asm.LSh.Imm(asm.R3, 16), asm.Or.Imm(asm.R3, int32(input+1)))
-		g.forget(asm.R3)
-		g.emit(asm.StoreMem(asm.R10, stackFault, asm.R3, asm.Word), asm.Ja.Label(no))
+		g.noteFault(input, no)
+	}
+}
+
+// noteFault notes that there is a fault of an input, whose mark is in R3, and goes on at no.
+func (g *generator) noteFault(input int, no string) {
+	g.emit(asm.LSh.Imm(asm.R3, 16), asm.Or.Imm(asm.R3, int32(input+1)))
+	g.forget(asm.R3)
+	g.emit(asm.StoreMem(asm.R10, stackFault, asm.R3, asm.Word), asm.Ja.Label(no))
+}
+
+// onValueFault returns where to jump if the value of an aggregate cannot be read, or exceeds the
+// kind that all sites have, and what emits the code there, which goes on at lost.
+func (g *generator) onValueFault(lost string) (unread, exceeds string, emit func()) {
+	in, counted := &g.sig.Aggregate.Value, g.newLabel("counted")
+	unread, note := g.onFault(query.ValueInput, counted)
+	fails, signs := unread != counted, g.refs.Faults != nil && in.MayExceed()
+	if exceeds = lost; signs {
+		exceeds = g.newLabel("exceeds")
+	}
+	if !fails {
+		unread = lost
+	}
+	return unread, exceeds, func() {
+		note()
+		if signs {
+			g.label(exceeds)
+			g.emit(asm.Mov.Imm(asm.R3, query.MarkSign))
+			g.noteFault(query.ValueInput, counted)
+		}
+		if fails || signs {
+			g.label(counted)
+			g.countFault(lost)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // fineBucket puts the index of the value's fine bucket into R2. It changes R1 and R3.
 func (g *generator) fineBucket(in *query.Input) {
 	if in.Kind == reader.Float {
-		g.fineFloat(in)
+		g.fineFloat()
 	} else {
 		g.fineInteger(in)
 	}
@@ -48,11 +48,8 @@ func (g *generator) fineInteger(in *query.Input) {
 
 // fineFloat puts a floating-point number's rank into R2: its exponent and the first bits
 // of its fraction, which follow each other.
-func (g *generator) fineFloat(in *query.Input) {
-	shift, bias := int32(53-query.FineBits), int32(1023)
-	if in.Size == 4 {
-		shift, bias = 56-query.FineBits, 127
-	}
+func (g *generator) fineFloat() {
+	const shift, bias = 53 - query.FineBits, 1023
 	done := g.newLabel("rank")
 	g.emit(
 		asm.Mov.Imm(asm.R2, 0),

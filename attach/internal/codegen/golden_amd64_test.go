@@ -65,6 +65,7 @@ func fakeRefs() *codegen.Refs {
 			fill(f.Index(1))
 		}
 	}
+	r.Signals = &codegen.Signals{Map: fakeMap(next), Spared: []uint32{77, 1}, User: 1000}
 	return r
 }
 

@@ -55,7 +55,7 @@ func (g *generator) keyPart(p *query.Part, key asm.Register, at int16, lost stri
 	default:
 		g.loadInput(&p.In, lost)
 		if p.In.Kind == reader.Float {
-			g.plainFloat(&p.In)
+			g.plainFloat()
 		}
 		g.emit(asm.StoreMem(key, at, asm.R1, asm.DWord))
 	}
@@ -127,8 +127,8 @@ func (g *generator) clearBytes(base asm.Register, at int16, from, to int) {
 
 // plainFloat makes the bits of equal numbers in R1 equal, and those of all NaNs.
 // It changes R2 and R3.
-func (g *generator) plainFloat(in *query.Input) {
-	inf := infinity(in)
+func (g *generator) plainFloat() {
+	inf := uint64(0x7ff) << 53 // the sign is shifted out
 	nonzero, number := g.newLabel("nonzero"), g.newLabel("number")
 	g.emit(
 		asm.Mov.Reg(asm.R2, asm.R1),

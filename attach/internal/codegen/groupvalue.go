@@ -10,50 +10,32 @@ import (
 )
 
 // aggregateValue stores the value at stackLength, and the amount to add to the
-// sum at stackSum. It jumps to unread if there is no value.
-func (g *generator) aggregateValue(lost, unread string) {
+// sum at stackSum. It jumps to unread if there is no value, and to exceeds if it has the sign that
+// the others have not.
+func (g *generator) aggregateValue(lost, unread, exceeds string) {
 	agg := g.sig.Aggregate
 	in := &agg.Value
 	g.loadInput(in, unread)
-	g.unlessExceeds(in, lost)
+	g.unlessExceeds(in, exceeds)
 	g.emit(asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord))
 	if in.Kind != reader.Float {
 		g.emit(asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord))
 		return
 	}
 	// R1: bits, R2: exponent, R3: mantissa of 53 bits.
-	exponent := func() {
-		if in.Size == 4 {
-			g.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.LSh.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 56))
-		} else {
-			g.emit(asm.Mov.Reg(asm.R2, asm.R1), asm.LSh.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 53))
-		}
-	}
-	exponent()
-	special := int32(0x7ff)
-	if in.Size == 4 {
-		special = 0xff
-	}
-	g.emit(asm.JEq.Imm(asm.R2, special, lost)) // infinite, or not a number
+	g.emit(
+		asm.Mov.Reg(asm.R2, asm.R1), asm.LSh.Imm(asm.R2, 1), asm.RSh.Imm(asm.R2, 53),
+		asm.JEq.Imm(asm.R2, 0x7ff, lost), // infinite, or not a number
+	)
 	if !agg.Wanted.Sum {
 		return
 	}
 	left, shifted, positive, zero := g.newLabel("left"), g.newLabel("shifted"), g.newLabel("positive"), g.newLabel("zero")
-	g.emit(asm.Mov.Reg(asm.R3, asm.R1))
-	if in.Size == 4 {
-		g.emit(asm.LSh.Imm(asm.R3, 9), asm.RSh.Imm(asm.R3, 12)) // 23 bits of fraction, and 29 more
-	} else {
-		g.emit(asm.LSh.Imm(asm.R3, 12), asm.RSh.Imm(asm.R3, 12))
-	}
-	g.emit(
-		asm.LoadImm(asm.R4, 1<<52, asm.DWord),
-		asm.Or.Reg(asm.R3, asm.R4),
-	)
-	if in.Size == 4 {
-		g.emit(asm.Add.Imm(asm.R2, 1023-127))
-	}
 	const even = 1023 + 52 - query.SumFraction // the exponent of a number that need not be shifted
 	g.emit(
+		asm.Mov.Reg(asm.R3, asm.R1), asm.LSh.Imm(asm.R3, 12), asm.RSh.Imm(asm.R3, 12),
+		asm.LoadImm(asm.R4, 1<<52, asm.DWord),
+		asm.Or.Reg(asm.R3, asm.R4),
 		asm.JGE.Imm(asm.R2, even, left),
 		asm.JLT.Imm(asm.R2, even-60, zero),
 		asm.Mov.Imm(asm.R4, even-1),

@@ -230,9 +230,9 @@ func infinity(in *query.Input) uint64 {
 	return 0x7ff << 53
 }
 
-// unlessExceeds jumps to lost if R1 is no number of the common kind.
-func (g *generator) unlessExceeds(in *query.Input, lost string) {
+// unlessExceeds jumps to exceeds if R1 is no number of the common kind.
+func (g *generator) unlessExceeds(in *query.Input, exceeds string) {
 	if in.MayExceed() {
-		g.emit(asm.JSLT.Imm(asm.R1, 0, lost))
+		g.emit(asm.JSLT.Imm(asm.R1, 0, exceeds))
 	}
 }

@@ -55,74 +55,84 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 	if op.Size < 8 || dst == asm.R10 {
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}
-	load := func() { g.loadAddress(asm.R3, op) }
-	g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
+	load := func() { g.emit(op.LoadAddress(asm.R3, regContext)...) }
+	size := op.Size
+	if op.Follow && op.Pointer != 0 {
+		size = op.Pointer
+	}
+	g.readUser(load, int32(size), dst, off, i, g.kind.sleeps)
 	if op.Follow {
 		// The helpers clear what they cannot read.
 		load := func() {
 			g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, int32(op.FollowDisp)))
 		}
 		g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
+		if above := 64 - 8*int32(op.Size); size > op.Size { // what is left of the address
+			g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.LSh.Imm(asm.R1, above), asm.RSh.Imm(asm.R1, above), asm.StoreMem(dst, off, asm.R1, asm.DWord))
+		}
 	}
 }
 
 // loadOperand puts the value of an operand that is not in memory into dst. It
 // also changes R4, and R0 to R5 if the operand belongs to the task.
 func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
-	switch op.Kind {
-	case operand.Const:
-		g.emit(asm.LoadImm(dst, int64(op.Value), asm.DWord))
-	case operand.Register:
-		g.loadLocation(dst, op.Base)
-		if op.HasPair {
-			g.loadLocation(asm.R4, op.Pair)
-			g.emit(
-				asm.LSh.Imm(dst, 32), asm.RSh.Imm(dst, 32),
-				asm.LSh.Imm(asm.R4, 32),
-				asm.Or.Reg(dst, asm.R4),
-			)
-		}
-	case operand.Address:
-		g.loadAddress(dst, op)
-	case operand.Task:
+	if op.Kind == operand.Task {
 		taskNumbers[query.Source(op.Value)](g, dst)
-	}
-}
-
-// loadAddress puts the address of an operand into dst. It also changes R4.
-func (g *generator) loadAddress(dst asm.Register, op *operand.Operand) {
-	g.emit(asm.LoadImm(dst, op.Disp, asm.DWord))
-	if op.HasBase {
-		g.loadLocation(asm.R4, op.Base)
-		g.emit(asm.Add.Reg(dst, asm.R4))
-	}
-	if op.HasIndex {
-		g.loadLocation(asm.R4, op.Index)
-		if op.Extend == 32 {
-			g.emit(asm.LSh.Imm(asm.R4, 32))
-			if op.ExtendSigned {
-				g.emit(asm.ArSh.Imm(asm.R4, 32))
-			} else {
-				g.emit(asm.RSh.Imm(asm.R4, 32))
-			}
-		}
-		if op.Scale != 0 {
-			g.emit(asm.LSh.Imm(asm.R4, int32(op.Scale)))
-		}
-		g.emit(asm.Add.Reg(dst, asm.R4))
-	}
-	if op.Wrap32 {
-		g.emit(asm.LSh.Imm(dst, 32), asm.RSh.Imm(dst, 32))
-	}
-}
-
-func (g *generator) loadLocation(dst asm.Register, l operand.Location) {
-	if l.Zero {
-		g.emit(asm.Mov.Imm(dst, 0))
 		return
 	}
-	g.emit(asm.LoadMem(dst, regContext, l.Off, asm.DWord))
-	if l.Shift != 0 {
-		g.emit(asm.RSh.Imm(dst, int32(l.Shift)))
+	g.emit(op.Load(dst, regContext)...)
+}
+
+// firstPage is the size of the page at address 0, where nothing is mapped: an address in it
+// is null, or behind a pointer that is null. An attempt to read there faults, and a helper that
+// may sleep has the kernel look for what is mapped, which takes ten times as long as all else
+// that a program does.
+const firstPage = smallestPage
+
+// readUser copies size bytes from the address that load puts into R3. If it cannot, it clears
+// them and sets error bit i.
+func (g *generator) readUser(load func(), size int32, dst asm.Register, off int16, i int, mayCopy bool) {
+	ok := g.newLabel("read")
+	for _, fn := range g.readers(mayCopy) {
+		somewhere := g.newLabel("somewhere")
+		load()
+		g.emit(
+			asm.JGE.Imm(asm.R3, firstPage, somewhere),
+			asm.Mov.Imm(asm.R3, -1), // the kernel refuses its own addresses without a fault
+		)
+		g.label(somewhere)
+		g.emit(
+			asm.Mov.Imm(asm.R2, size),
+			asm.Mov.Reg(asm.R1, dst),
+			asm.Add.Imm(asm.R1, int32(off)),
+			fn.Call(),
+			asm.JEq.Imm(asm.R0, 0, ok),
+		)
+	}
+	g.markError(i)
+	g.label(ok)
+}
+
+// failures is the section that says which reads failed. It comes last, when all
+// reads have been tried.
+func failures() section { return section{write: (*generator).writeFailures} }
+
+// markError notes that read i has failed. It changes R1 and R2.
+func (g *generator) markError(i int) {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
+		asm.LoadImm(asm.R2, 1<<i, asm.DWord),
+		asm.Or.Reg(asm.R1, asm.R2),
+		asm.StoreMem(asm.R10, stackErrors, asm.R1, asm.DWord),
+	)
+}
+
+func (g *generator) writeFailures() {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackErrors, asm.DWord),
+		asm.StoreMem(regRecord, record.Failures, asm.R1, asm.Word),
+	)
+	if g.sig.Block > 0 {
+		g.emit(asm.StoreMem(regRecord, g.sig.BehindHeader(g.sig.FailuresOffset()), asm.R1, asm.DWord))
 	}
 }

@@ -109,16 +109,12 @@ func (fakeSymbols) OwnSlot(addr uint64) (uint64, bool) { return 0x4900, addr == 
 
 // show writes down the instructions for an operand.
 func show(op *operand.Operand) string {
-	g := &generator{}
-	read := ""
+	ins, read := op.Load(3, regContext), ""
 	if op.Kind == operand.Memory {
-		g.loadAddress(3, op)
-		read = fmt.Sprintf("; read %d", op.Size)
-	} else {
-		g.loadOperand(3, op)
+		ins, read = op.LoadAddress(3, regContext), fmt.Sprintf("; read %d", op.Size)
 	}
 	var out []string
-	for _, in := range g.ins {
+	for _, in := range ins {
 		dst, src := strings.ToLower(in.Dst.String()), strings.ToLower(in.Src.String())
 		class := in.OpCode.Class()
 		switch {

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/query"
@@ -44,6 +45,7 @@ func (g *generator) emitPair(base asm.Register, at int16, to exits) {
 			asm.JGT.Reg(asm.R1, asm.R2, slow),
 		)
 		g.forgetStart(base, at)
+		g.addTime()
 		g.count(CounterFast)
 		g.emit(asm.Ja.Label(to.done))
 		g.label(slow)
@@ -51,6 +53,7 @@ func (g *generator) emitPair(base asm.Register, at int16, to exits) {
 	unkept, full := g.newLabel("unkept"), g.newLabel("full")
 	g.writeSections()
 	g.appendStart(base, at, unkept)
+	g.addTime()
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
 		asm.Mov.Reg(asm.R2, regRecord),
@@ -66,6 +69,42 @@ func (g *generator) emitPair(base asm.Register, at int16, to exits) {
 	g.label(full)
 	g.count(CounterFull)
 	g.emit(asm.Ja.Label(to.done))
+}
+
+// timesSize is how much room a CPU has in Refs.Times: no two share cache lines.
+const timesSize = (8*(query.WordHist+query.HistBuckets) + 127) &^ 127
+
+// TimesSpec describes Refs.Times: as the counters, an array with one value, in which each CPU
+// has the words of a group.
+func TimesSpec(cpus int) *ebpf.MapSpec {
+	return &ebpf.MapSpec{Name: "usdt_times", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(cpus * timesSize), MaxEntries: 1}
+}
+
+// TimesOf returns the words of a CPU in the value of Refs.Times.
+func TimesOf(value []byte, cpu int) []byte { return value[cpu*timesSize:][:timesSize] }
+
+// addTime adds the time at stackClock to the sum over all pairs, if that is asked for.
+func (g *generator) addTime() {
+	if g.refs.Times == nil {
+		return
+	}
+	g.emit(asm.FnGetSmpProcessorId.Call(), asm.Mov.Reg(asm.R2, asm.R0))
+	g.bound(asm.R2, g.refs.CPUs)
+	g.emit(
+		asm.Mul.Imm(asm.R2, timesSize),
+		asm.LoadMapValue(asm.R5, g.refs.Times.FD(), 0),
+		asm.Add.Reg(asm.R5, asm.R2),
+		asm.LoadMem(regValue, asm.R10, stackClock, asm.DWord),
+		asm.AddAtomic.Mem(asm.R5, regValue, asm.DWord, 8*query.WordSum),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R5, asm.R1, asm.DWord, 8*query.WordCount),
+	)
+	g.powerBucket(&query.Elapsed)
+	g.emit(
+		asm.LSh.Imm(asm.R2, 3), asm.Add.Reg(asm.R5, asm.R2),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R5, asm.R1, asm.DWord, 8*query.WordHist),
+	)
 }
 
 // appendStart copies the record that the start has kept behind that of its end, with the

@@ -26,12 +26,17 @@ func (g *generator) emitFixed() {
 	if early {
 		g.readSections()
 	}
+	g.takeSignal("filtered")
+	full := "lost"
+	if g.sig.Signal != 0 {
+		full = g.newLabel("full")
+	}
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
 		asm.Mov.Imm(asm.R2, int32(g.sig.BehindHeader(g.sig.FixedSize()))),
 		asm.Mov.Imm(asm.R3, 0),
 		asm.FnRingbufReserve.Call(),
-		asm.JEq.Imm(asm.R0, 0, "lost"),
+		asm.JEq.Imm(asm.R0, 0, full),
 		asm.Mov.Reg(regRecord, asm.R0),
 	)
 	g.writeSections()
@@ -41,7 +46,13 @@ func (g *generator) emitFixed() {
 		asm.Mov.Imm(asm.R2, 0),
 		asm.FnRingbufSubmit.Call(),
 	)
+	g.sendSignal()
 	g.emit(asm.Ja.Label("exit"))
+	if g.sig.Signal != 0 {
+		g.label(full)
+		g.dropSignal()
+		g.emit(asm.Ja.Label("lost"))
+	}
 }
 
 // emitVariable assembles a record in scratch memory and sends the bytes used.
@@ -60,6 +71,7 @@ func (g *generator) emitVariable() {
 		g.sample(unwanted)
 	}
 	g.writeSections()
+	g.takeSignal(unwanted)
 	g.count(CounterFired) // before anybody can read it
 	g.emit(
 		asm.LoadMapPtr(asm.R1, g.refs.Ring.FD()),
@@ -71,10 +83,12 @@ func (g *generator) emitVariable() {
 	g.releaseScratch()
 	g.emit(asm.JEq.Imm(asm.R0, 0, sent))
 	g.uncount(CounterFired)
+	g.dropSignal()
 	g.emit(asm.Ja.Label("lost"))
 	g.label(sent)
+	g.sendSignal()
 	g.emit(asm.Ja.Label("exit"))
-	if g.sig.Filters() && !early {
+	if g.sig.Filters() && !early || g.sig.Signal != 0 {
 		g.label(unwanted)
 		g.releaseScratch()
 		g.emit(asm.Ja.Label("filtered"))

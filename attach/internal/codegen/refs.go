@@ -3,7 +3,7 @@ package codegen
 import (
 	"github.com/cilium/ebpf"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // Refs are the maps and descriptions that the programs of a session refer to.
@@ -20,6 +20,7 @@ type Refs struct {
 	Lifetimes bool                 // processes are also identified by when they were started
 	Selected  *Selected            // nil for all processes
 	Faults    *ebpf.Map            // see FaultsSpec; nil without a condition
+	Signals   *Signals             // nil if programs send none
 
 	// For aggregates:
 	Groups    [2]*ebpf.Map // programs update one while the other is read
@@ -30,4 +31,5 @@ type Refs struct {
 	Bounds    *ebpf.Map    // of a histogram's buckets; nil for powers of two
 	Starts    *ebpf.Map    // starts that wait for their end, by key
 	StartArgs *ebpf.Map    // arguments, or records, that starts keep, by key and number
+	Times     *ebpf.Map    // of pairs that are recorded, see TimesSpec; nil unless asked for
 }

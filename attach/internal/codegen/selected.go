@@ -6,7 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // onlyProcesses ends the program in processes that are not traced.

@@ -107,12 +107,12 @@ func (g *generator) returnAddress() {
 	op, done := &g.sig.Return, g.newLabel("returns")
 	g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.R10, stackLength, asm.R1, asm.DWord))
 	if frame := &g.sig.Frame; frame.HasBase {
-		g.loadAddress(asm.R3, frame)
-		g.loadLocation(asm.R4, g.sig.FramePointer)
+		g.emit(frame.LoadAddress(asm.R3, regContext)...)
+		g.emit(g.sig.FramePointer.Load(asm.R4, regContext)...)
 		g.emit(asm.JEq.Reg(asm.R3, asm.R4, done))
 	}
 	if op.Kind == operand.Memory {
-		g.loadAddress(asm.R3, op)
+		g.emit(op.LoadAddress(asm.R3, regContext)...)
 		g.emit(
 			asm.Mov.Imm(asm.R2, int32(op.Size)),
 			asm.Mov.Reg(asm.R1, asm.R10), asm.Add.Imm(asm.R1, stackLength),

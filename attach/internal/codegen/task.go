@@ -3,6 +3,7 @@ package codegen
 import (
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
@@ -19,11 +20,34 @@ var taskNumbers = map[query.Source]func(g *generator, dst asm.Register){
 	query.InputThread: helperResult(asm.FnGetCurrentPidTgid),
 	query.InputCPU:    helperResult(asm.FnGetSmpProcessorId),
 	query.InputUID:    helperResult(asm.FnGetCurrentUidGid),
+	query.InputGoCall: (*generator).loadGoCall,
 }
 
 // helperResult puts what a helper without arguments returns into a register.
 func helperResult(fn asm.BuiltinFunc) func(*generator, asm.Register) {
 	return func(g *generator, dst asm.Register) { g.emit(fn.Call(), asm.Mov.Reg(dst, asm.R0)) }
+}
+
+// loadGoCall puts what identifies a call among those of a Go program into dst: the address of its
+// goroutine, and above which depth of its stack the call's frame lies, both in words. A goroutine
+// begins with the bounds of its stack (runtime.g). Calls of one goroutine that are 8 MiB apart
+// have one number, and are told apart by their order.
+func (g *generator) loadGoCall(dst asm.Register) {
+	const highest, depth = 8, 20 // bytes before stack.hi; bits
+	goroutine, stack := operand.GoRegisters()
+	g.emit(
+		asm.Mov.Imm(asm.R1, 0), asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord),
+		asm.Mov.Reg(asm.R1, asm.R10), asm.Add.Imm(asm.R1, stackSum),
+		asm.Mov.Imm(asm.R2, 8),
+		asm.LoadMem(asm.R3, regContext, goroutine, asm.DWord), asm.Add.Imm(asm.R3, highest),
+		asm.FnProbeReadUser.Call(),
+		asm.LoadMem(asm.R0, asm.R10, stackSum, asm.DWord),
+		asm.LoadMem(asm.R1, regContext, stack, asm.DWord),
+		asm.Sub.Reg(asm.R0, asm.R1), asm.RSh.Imm(asm.R0, 3), asm.And.Imm(asm.R0, 1<<depth-1),
+		asm.LoadMem(asm.R1, regContext, goroutine, asm.DWord),
+		asm.RSh.Imm(asm.R1, 3), asm.LSh.Imm(asm.R1, depth),
+		asm.Or.Reg(asm.R0, asm.R1), asm.Mov.Reg(dst, asm.R0),
+	)
 }
 
 // loadTask puts the process id, in the upper half, and the thread id into R0.

@@ -43,13 +43,12 @@ func (d *Search) awaitFile(f *reader.File, path string, pids []int) {
 	if !d.mayHaveFunctions(path) {
 		return
 	}
-	for fn, err := range f.Functions() {
-		if err != nil || fn.SiteErr != nil {
-			continue
-		}
+	d.eachFunction(f.Functions(), func(error) {}, func(fn *reader.Function) {
 		fn.Path = path
 		for _, pid := range pids {
-			d.addFunction(&fn, pid)
+			if fn.SiteErr == nil {
+				d.addFunction(fn, pid)
+			}
 		}
-	}
+	})
 }

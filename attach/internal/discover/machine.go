@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -18,15 +18,17 @@ import (
 
 // machine searches the files that selectors name by path and the files that any process has
 // mapped.
-func (d *Search) machine() error {
+func (d *Search) machine(urgent func() bool) error {
 	defer d.inodes.Close()
-	d.Ended = nil
 	scan := false
 	var names []string
 	for i := range d.selectors {
 		path, ok := d.selectors[i].LiteralPath()
-		if !ok || !strings.Contains(path, "/") {
-			scan = true
+		literal := ok && strings.Contains(path, "/")
+		if scan = scan || !literal || d.Members != nil; d.Members != nil && !(literal && d.Await) {
+			continue
+		}
+		if !literal {
 			if ok {
 				names = append(names, path)
 			}
@@ -57,19 +59,34 @@ func (d *Search) machine() error {
 	if !scan {
 		return nil
 	}
-	pids, err := procfs.PIDs()
-	if err != nil {
-		return err
+	if len(d.rest) == 0 {
+		pids, err := d.pids()
+		if err != nil {
+			return err
+		}
+		d.scan, d.rest = d.scan+1, pids
 	}
-	d.scan++
-	for _, pid := range pids {
-		if d.interrupted() {
+	for ; len(d.rest) > 0; d.rest = d.rest[1:] {
+		if d.interrupted() || urgent() {
 			return nil
 		}
-		d.mappedBy(pid)
+		if d.Selects == nil || d.Selects(d.rest[0]) {
+			d.mappedBy(d.rest[0])
+		}
 	}
 	d.forgetUnmapped()
 	return nil
+}
+
+// pids returns the processes that are searched.
+func (d *Search) pids() ([]int, error) {
+	switch {
+	case len(d.procs.PIDs) > 0:
+		return d.procs.PIDs, nil
+	case d.Members != nil:
+		return d.Members()
+	}
+	return procfs.PIDs()
 }
 
 // matching searches the files that a path with wildcards names. It leaves out
@@ -154,8 +171,9 @@ func statOf(path string) (*syscall.Stat_t, error) {
 	return st, nil
 }
 
-// mappedBy searches the files that process pid has mapped and no other had.
-func (d *Search) mappedBy(pid int) {
+// mappedBy searches the files that process pid has mapped and no other had. It reports whether
+// the process was there.
+func (d *Search) mappedBy(pid int) bool {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -165,18 +183,20 @@ func (d *Search) mappedBy(pid int) {
 			d.troubles = append(d.troubles, err)
 			d.hide(pid)
 		}
-		return
+		return false
 	}
-	if len(maps) == 0 && headless(pid) {
-		d.hide(pid)
-		return
+	if len(maps) == 0 {
+		if headless(pid) {
+			d.hide(pid)
+		}
+		return false
 	}
 	if path := procfs.CopiedIn(pid, maps); path != "" && d.namedIn(pid, path) {
 		d.copied.note(pid, path)
 	}
 	for _, o := range procfs.Objects(pid, maps) {
 		if d.interrupted() {
-			return
+			return true
 		}
 		if f := d.known(o, pid); f != nil {
 			f.seen = d.scan
@@ -208,12 +228,13 @@ func (d *Search) mappedBy(pid int) {
 		}
 		file.Close()
 	}
+	return true
 }
 
 // Users returns the processes that have mapped one of the files, as a search in all processes has
 // them, by now.
 func (d *Search) Users(files map[procfs.ID]bool) (pids []int) {
-	all, err := procfs.PIDs()
+	all, err := d.pids()
 	if err != nil {
 		return nil
 	}

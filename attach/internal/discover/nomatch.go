@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/library"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -15,7 +19,9 @@ import (
 type near struct {
 	instead  string // the nearest name that exists
 	distance int
-	others   int // probes of the provider
+	others   int    // probes of the provider
+	why      string // a selector of lines names none
+	inlined  bool   // whether it names functions that were inlined
 }
 
 // nearProbe notes a probe that selector i, which names nothing yet, may mean.
@@ -23,6 +29,9 @@ func (d *Search) nearProbe(i int, p *reader.Probe) {
 	s, n := &d.selectors[i], &d.near[i]
 	if s.Kind != selector.USDT {
 		return
+	}
+	if len(d.procs.PIDs) > 0 && len(d.providers) <= maxNamed {
+		d.providers[selector.Probe("", p.Provider, "")+"*"] = true
 	}
 	if p.Provider == s.Provider {
 		n.others++
@@ -45,7 +54,7 @@ func (d *Search) matchName(i int, function string) bool {
 	if s.MatchName(function) {
 		return true
 	}
-	if d.matched[i] {
+	if d.matched[i] || !d.thorough {
 		return false
 	}
 	if distance, ok := s.NearName(function); ok && (n.instead == "" || distance < n.distance) {
@@ -54,12 +63,24 @@ func (d *Search) matchName(i int, function string) bool {
 	return false
 }
 
+// NoMatch returns why selectors have named nothing until now, one error for each.
+func (d *Search) NoMatch() (errs []error) {
+	for i, matched := range d.matched {
+		if !matched {
+			errs = append(errs, d.noMatch(i))
+		}
+	}
+	return errs
+}
+
 func (d *Search) noMatch(i int) error {
 	sel, pids := d.selectors[i].String(), d.procs.PIDs
 	searched := "in the files that processes of this machine have mapped"
 	switch {
 	case d.where != "":
 		searched = d.where
+	case d.Members != nil:
+		searched = "in the processes and their children"
 	case len(pids) == 0:
 		if parsed, err := selector.Parse(sel); err == nil {
 			if path, ok := parsed.LiteralPath(); ok && strings.Contains(path, "/") {
@@ -75,19 +96,24 @@ func (d *Search) noMatch(i int) error {
 		return d.privilege
 	}
 	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, searched)
-	if what := cmp.Or(d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i])); what != "" && d.where == "" {
+	what := cmp.Or(d.noLine(i), d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i]))
+	if what != "" && d.where == "" {
 		err = fmt.Errorf("%w%s", err, what)
 	}
 	if what := d.declared(&d.selectors[i]); what != "" {
 		err = fmt.Errorf("%w; %s", err, what)
 	} else if n := &d.near[i]; n.instead != "" {
 		err = fmt.Errorf("%w, but %s would", err, selector.Shell(n.instead))
+	} else if d.where != "" {
+		err = fmt.Errorf("%w, which have %s", err, d.has)
 	} else if n.others > 0 {
 		err = fmt.Errorf("%w, where %s has %d other probes", err, d.selectors[i].Provider, n.others)
+	} else if what == "" && len(d.providers) > 0 {
+		err = fmt.Errorf("%w, where there are %s", err, some(d.providers))
 	}
-	switch len(d.troubles) {
-	case 0:
-	case 1:
+	switch n := len(d.troubles); {
+	case n == 0 || d.near[i].instead != "" || what != "" && what != notInstalled: // the answer is there
+	case n == 1:
 		err = fmt.Errorf("%w (one file or process could not be read: %w)", err, d.troubles[0])
 	default:
 		err = fmt.Errorf("%w (%d files or processes could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
@@ -95,10 +121,38 @@ func (d *Search) noMatch(i int) error {
 	return err
 }
 
+// maxNamed is how many probes an error names; of more, it names the providers.
+const maxNamed = 6
+
+// namesOf names probes, or what they have in common.
+func namesOf(probes []reader.Probe) string {
+	names, providers := map[string]bool{}, map[string]bool{}
+	for i := range probes {
+		p := &probes[i]
+		names[selector.Probe("", p.Provider, p.Name)], providers[selector.Probe("", p.Provider, "")+"*"] = true, true
+	}
+	if len(names) > maxNamed {
+		names = providers
+	}
+	return cmp.Or(some(names), "no probe")
+}
+
+// some returns the first names.
+func some(names map[string]bool) string {
+	some := slices.Sorted(maps.Keys(names))
+	if more := len(some) - maxNamed; more > 0 {
+		some = append(some[:maxNamed], "others")
+	}
+	return strings.Join(some, ", ")
+}
+
 // noProbe says why a file that a selector names may have no probes, "" if the
 // reason is not known.
 func (d *Search) noProbe(s *selector.Selector) string {
 	path, literal := s.LiteralPath()
+	if kind := selector.Nearest(path, []string{"uprobe", "uretprobe"}); literal && s.Kind == selector.USDT && kind != "" {
+		return fmt.Sprintf("; functions are %s:PATH:FUNC", kind)
+	}
 	if s.Kind != selector.USDT || !literal || !strings.Contains(path, "/") {
 		return ""
 	}
@@ -113,9 +167,12 @@ func (d *Search) noProbe(s *selector.Selector) string {
 	return "; a Go program declares its probes at run time, in memory of its own: leave out the path and name its process (-p PID)"
 }
 
+// notInstalled is said of a name that is neither mapped nor installed.
+const notInstalled = ", and nothing of that name is installed"
+
 // stripped reports whether path leads to a file that has been stripped.
 func (d *Search) stripped(path string) bool {
-	if !strings.Contains(path, "/") || len(d.procs.PIDs) > 0 {
+	if !strings.Contains(path, "/") || len(d.procs.PIDs) > 0 || d.Members != nil {
 		return false
 	}
 	f, err := reader.Open(path)
@@ -150,11 +207,15 @@ func (d *Search) noFunction(s *selector.Selector) string {
 		return fmt.Sprintf(", where there are %d other functions", functions)
 	case objects > 0:
 		return ", where there are no symbols of functions"
-	case literal && !strings.Contains(path, "/") && len(d.procs.PIDs) == 0:
+	case literal && !strings.Contains(path, "/") && len(d.procs.PIDs) == 0 && d.Members == nil:
 		if _, err := procfs.Stat(path); err == nil {
 			return "; for the file in this directory write " + selector.Shell("./"+selector.QuotePath(path))
 		}
-		return ", and nothing of that name is installed"
+		near := ""
+		if like := library.Like(path); like != "" {
+			near = fmt.Sprintf("; the nearest is %s (%s)", filepath.Base(like), like)
+		}
+		return notInstalled + near
 	}
 	return ""
 }
@@ -162,7 +223,7 @@ func (d *Search) noFunction(s *selector.Selector) string {
 // declared names a process that has declared what a selector names, and has not loaded it,
 // "" if there is none.
 func (d *Search) declared(s *selector.Selector) string {
-	if s.Kind != selector.USDT {
+	if s.Kind != selector.USDT || d.where != "" {
 		return ""
 	}
 	for p, err := range d.inspected() {
@@ -181,11 +242,12 @@ func (d *Search) declared(s *selector.Selector) string {
 // inspected returns the processes in which probes are looked for. The next iteration closes
 // each.
 func (d *Search) inspected() iter.Seq2[*reader.Process, error] {
-	if len(d.procs.PIDs) == 0 {
+	pids, err := d.pids()
+	if len(d.procs.PIDs) == 0 && d.Members == nil || err != nil {
 		return reader.Processes()
 	}
 	return func(yield func(*reader.Process, error) bool) {
-		for _, pid := range d.procs.PIDs {
+		for _, pid := range pids {
 			p, err := reader.OpenProcess(pid)
 			more := yield(p, err)
 			if p != nil {

@@ -8,14 +8,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // processes searches the files that the named processes have mapped.
 func (d *Search) processes() error {
-	d.Ended = nil
 	if d.Await {
 		d.awaitFiles(d.procs.PIDs)
 	}
@@ -23,24 +22,29 @@ func (d *Search) processes() error {
 		if d.interrupted() {
 			return nil
 		}
-		if d.again && d.procs.Ended(pid) {
-			delete(d.mapped, pid)
-			continue
-		}
-		before := d.mark()
-		err := d.process(pid)
-		if d.procs.Ended(pid) {
-			d.undo(before) // another process may have been read in its place
-			if err == nil && !d.again {
-				err = procfs.Error(pid, unix.ESRCH)
-			}
-		}
-		if err != nil && !d.again && !d.Passing {
+		if err := d.held(pid); err != nil && !d.again && !d.Passing {
 			return err
 		}
 	}
 	d.leaveUnmapped()
 	return nil
+}
+
+// held searches the files that process pid has mapped, unless it ends meanwhile.
+func (d *Search) held(pid int) error {
+	if d.again && d.procs.Ended(pid) {
+		delete(d.mapped, pid)
+		return nil
+	}
+	before := d.mark()
+	err := d.process(pid)
+	if d.procs.Ended(pid) {
+		d.undo(before) // another process may have been read in its place
+		if err == nil && !d.again {
+			err = procfs.Error(pid, unix.ESRCH)
+		}
+	}
+	return err
 }
 
 // mark is how much a search has found at some time.
@@ -92,16 +96,8 @@ func (d *Search) process(pid int) error {
 		}
 	}
 	if d.wantsFunctions() {
-		for fn, err := range proc.Functions(d.mayHaveFunctions) {
-			if d.interrupted() {
-				break
-			}
-			if err != nil {
-				d.trouble(err, pid)
-				continue
-			}
-			d.addFunction(&fn, pid)
-		}
+		d.eachFunction(proc.Functions(d.mayHaveFunctions), func(err error) { d.trouble(err, pid) }, func(fn *reader.Function) { d.addFunction(fn, pid) })
+		d.readCodeOf(pid)
 		for p, err := range proc.Instructions(d.addresses) {
 			if err != nil {
 				d.trouble(err, pid)

@@ -8,9 +8,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/maplog"
 	"github.com/go-usdt/usdt/attach/internal/overlay"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -27,20 +28,34 @@ type Search struct {
 	// Exe and Comm are the path of the program, or its name, that the processes run which
 	// are traced, if not all are: its files are searched before one of them starts.
 	Exe, Comm string
+	// Selects reports whether a process is one of those; nil if all are. Files that only others
+	// have mapped are left alone.
+	Selects func(pid int) bool
+	// Members returns the processes that are searched in place of all; nil for all. A selector
+	// that has a path also names only files of these, unless Await.
+	Members func() ([]int, error)
 	// Passing says that named processes may end at any time, also before they are
 	// read for the first time.
 	Passing bool
+	// Later says that what matches nothing yet is awaited by later looks: First does not wait for
+	// it, so that the rest is attached to at once.
+	Later bool
 	// Ended says, after a look, which sites are to be detached from: see
 	// forgetUnmapped and leaveUnmapped.
 	Ended []Owner
 
 	selectors []selector.Selector
 	procs     *process.Set
-	where     string // the selectors are looked for, if not in files and processes
+	where     string          // the selectors are looked for, if not in files and processes
+	has       string          // what there is
+	providers map[string]bool // of named processes, as patterns; some of them
 	matched   []bool
-	near      []near         // by selector: what one without a match may have meant
-	again     bool           // not the first look
-	functions map[string]int // how many were looked at, by the path of their object
+	near      []near                // by selector: what one without a match may have meant
+	again     bool                  // not the first look
+	words     [][]string            // by selector, see wordsOf
+	thorough  bool                  // see eachFunction
+	code      map[string]objectCode // by path, see readCode
+	functions map[string]int        // how many were looked at, by the path of their object
 
 	// State of the current look:
 	ctx       context.Context
@@ -58,6 +73,8 @@ type Search struct {
 
 	// State of all processes:
 	scan     int                          // its number
+	rest     []int                        // processes that it has not looked at yet
+	news     *maplog.News                 // nil if scans must do
 	read     map[procfs.ID]*fileState     // files that were looked at
 	lower    map[overlay.Inode]*fileState // those of read that are on overlays
 	mappings map[mapping]mappingState     // files of read that share ids in /proc/PID/maps
@@ -68,11 +85,15 @@ type Search struct {
 
 // New returns a search in the processes, or in all if procs names none.
 func New(selectors []selector.Selector, procs *process.Set) *Search {
-	return &Search{
-		selectors: selectors, procs: procs, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)), functions: map[string]int{},
+	d := &Search{
+		selectors: selectors, procs: procs, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)), functions: map[string]int{}, providers: map[string]bool{}, code: map[string]objectCode{},
 		seen: map[siteKey]bool{}, mapped: map[int]map[procfs.ID]bool{}, files: map[int]map[procfs.ID]*mappedFile{},
 		read: map[procfs.ID]*fileState{}, lower: map[overlay.Inode]*fileState{}, mappings: map[mapping]mappingState{},
 	}
+	for i := range selectors {
+		d.words = append(d.words, wordsOf(&selectors[i]))
+	}
+	return d
 }
 
 // First returns the sites that the selectors name, each once per process.
@@ -88,7 +109,7 @@ func (d *Search) First(ctx context.Context) (Sites, error) {
 		if i < 0 {
 			return found, nil
 		}
-		if len(d.procs.PIDs) == 0 || try == reloadTries || try > reloadTries/2 && d.declared(&d.selectors[i]) == "" {
+		if d.Later || len(d.procs.PIDs) == 0 && d.Members == nil || try == reloadTries || try > reloadTries/2 && d.declared(&d.selectors[i]) == "" {
 			return found, d.noMatch(i)
 		}
 		// A service may be closing its providers and loading them again.
@@ -112,12 +133,21 @@ const reloadTries = 45
 // More returns the sites that have not been returned before. Processes must not
 // have ended when it is first called. When ctx is done, More returns its cause.
 func (d *Search) More(ctx context.Context) (Sites, error) {
-	d.ctx, d.found, d.troubles, d.infos = ctx, nil, nil, map[string]os.FileInfo{}
+	d.rest = nil
+	return d.some(ctx, func() bool { return false })
+}
+
+// Halfway reports whether a look has ended early, and the next one goes on.
+func (d *Search) Halfway() bool { return len(d.rest) > 0 }
+
+// some is More, and ends early when urgent says so. The next call goes on.
+func (d *Search) some(ctx context.Context, urgent func() bool) (Sites, error) {
+	d.begin(ctx)
 	var err error
 	if len(d.procs.PIDs) > 0 {
 		err = d.processes()
 	} else {
-		err = d.machine()
+		err = d.machine(urgent)
 	}
 	if err == nil {
 		err = context.Cause(d.ctx)
@@ -127,6 +157,11 @@ func (d *Search) More(ctx context.Context) (Sites, error) {
 	}
 	d.again = true
 	return d.found, nil
+}
+
+// begin begins a look.
+func (d *Search) begin(ctx context.Context) {
+	d.ctx, d.found, d.troubles, d.infos, d.Ended = ctx, nil, nil, map[string]os.FileInfo{}, nil
 }
 
 // siteKey identifies a site of a process: an object that is mapped twice has its
@@ -253,7 +288,7 @@ func (d *Search) amongFunctions(p *reader.Probe) bool {
 // in an error where the probes are. The search finds nothing more.
 func Among(selectors []selector.Selector, probes []reader.Probe, where string) (d *Search, found Sites, which []int, err error) {
 	d = New(selectors, &process.Set{})
-	d.where = where
+	d.where, d.has = where, namesOf(probes)
 	for i := range probes {
 		if p := &probes[i]; p.Target != nil && !d.amongFunctions(p) || p.Target == nil && d.add(p, 0) == nil {
 			continue

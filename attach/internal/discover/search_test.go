@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/maplog"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/probed"
@@ -119,6 +121,8 @@ func TestNamedFiles(t *testing.T) {
 		{"uprobe:PATH:shop_opens", "", "but uprobe:" + path + ":shop_open would", ErrNoMatch},
 		{"uprobe:PATH:work", "", "which is stripped: it has no symbols but of 2 functions", ErrNoMatch},
 		{"uprobe:nobody_has_this.so.7:work", "", "nothing of that name is installed", ErrNoMatch},
+		{"uprobe:libc:malloc", "", "nothing of that name is installed; the nearest is libc.so.6 (/", ErrNoMatch},
+		{"uporbe:PATH:work", "", "; functions are uprobe:PATH:FUNC", ErrNoMatch},
 		{"DIR/gone.so:shop:*", "", "no such file", os.ErrNotExist},
 		{"DIR/notes.txt:shop:*", "", "", reader.ErrNotELF},
 		{"DIR/*.txt:shop:*", "", "no probe matches", ErrNoMatch},
@@ -259,6 +263,25 @@ func TestEnded(t *testing.T) {
 	}
 }
 
+// TestLater looks for a probe that is not there: a process is given time to load it, unless later
+// looks await it.
+func TestLater(t *testing.T) {
+	procs := holdSelf(t)
+	for _, later := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := New(parsed(t, "no_such_provider:*"), procs)
+			d.Later = later
+			began := time.Now()
+			if _, err := d.First(t.Context()); !errors.Is(err, ErrNoMatch) {
+				t.Errorf("later %v: %v, want ErrNoMatch", later, err)
+			}
+			if waited := time.Since(began); (waited > 0) == later {
+				t.Errorf("later %v: First has waited %v", later, waited)
+			}
+		})
+	}
+}
+
 // TestMachine searches all processes for a file that this one maps and deletes.
 func TestMachine(t *testing.T) {
 	path := object.Write(t, "shop.so")
@@ -282,11 +305,11 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestMoreIn searches files that processes have just mapped, and programs that will start.
-func TestMoreIn(t *testing.T) {
+// TestOf searches files that processes have mapped that have ended since, and programs that will start.
+func TestOf(t *testing.T) {
 	path := object.Write(t, "shop.so")
 	d := New(parsed(t, filepath.Dir(path)+"/*:shop:sold"), &process.Set{})
-	found, err := d.MoreIn(t.Context(), []string{"/bin/sh", path})
+	found, err := d.of(t.Context(), []maplog.Mapper{{PID: 1 << 30, Paths: []string{"/bin/sh", path}}})
 	if err != nil || found.Len() != 1 {
 		t.Errorf("got %q, %v", names(found), err)
 	}
@@ -344,11 +367,11 @@ func TestInterruptedSearch(t *testing.T) {
 	}
 }
 
-// TestRepeat checks that scans go on until the context is done.
-func TestRepeat(t *testing.T) {
+// TestFollow checks that scans go on until the context is done.
+func TestFollow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	scans, thens := 0, 0
-	Repeat(ctx, time.Microsecond, func() func() {
+	New(nil, &process.Set{}).Follow(ctx, time.Microsecond, func(Look, time.Time) func() {
 		if scans++; scans == 3 {
 			cancel()
 		}
@@ -356,30 +379,5 @@ func TestRepeat(t *testing.T) {
 	})
 	if scans != 3 || thens != 3 {
 		t.Errorf("%d scans, %d times what follows them", scans, thens)
-	}
-}
-
-// TestHidden checks which files are kept because of processes that may not be inspected.
-func TestHidden(t *testing.T) {
-	d := New(nil, &process.Set{})
-	for _, test := range []struct {
-		hide   []int
-		newest int
-	}{{[]int{7}, 1}, {[]int{7, 8}, 2}, {[]int{7}, 1}, {nil, 0}, {[]int{8}, 5}} {
-		d.scan++
-		for _, pid := range test.hide {
-			d.hide(pid)
-		}
-		if got := d.sinceHidden(); got != test.newest || len(d.hidden) != len(test.hide) {
-			t.Errorf("scan %d: since %d, want %d; %d are hidden", d.scan, got, test.newest, len(d.hidden))
-		}
-	}
-	if headless(1 << 30) {
-		t.Error("no process has threads")
-	}
-	d.copied.note(9, "/bin/a")
-	d.copied.note(7, "/bin/b")
-	if errs := d.Copied(); len(errs) != 2 || !strings.HasPrefix(errs[0].Error(), "process 7 runs code of /bin/b") {
-		t.Errorf("copied: %v", errs)
 	}
 }

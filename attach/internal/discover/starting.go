@@ -1,11 +1,12 @@
 package discover
 
 import (
-	"context"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/library"
+	"github.com/go-usdt/usdt/attach/internal/maplog"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // starting returns the files of the programs Exe and Comm, if there are any, and of the
@@ -23,15 +24,19 @@ func (d *Search) starting() (paths []string) {
 	return paths
 }
 
-// MoreIn returns the sites in files that have not been returned before: those of paths that
-// processes have just mapped, which may have ended.
-func (d *Search) MoreIn(ctx context.Context, paths []string) (Sites, error) {
-	d.ctx, d.found, d.troubles, d.infos, d.Ended = ctx, nil, nil, map[string]os.FileInfo{}, nil
-	defer d.inodes.Close()
-	for _, path := range paths {
-		if d.mayMatch(path) {
-			d.unmapped(path)
-		}
+// others reports whether what a process has mapped is not searched, since Exe or Comm do not
+// select it. One that has ended is known by the files that it mapped. One that has another name
+// may be about to take that of Comm, for which not all that runs is attached to.
+func (d *Search) others(m *maplog.Mapper) bool {
+	if d.Selects == nil || d.Selects(m.PID) {
+		return false
 	}
-	return d.found, context.Cause(ctx)
+	if d.Exe == "" {
+		return !slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.String() != "*:*" })
+	}
+	exe, err := statOf(d.Exe)
+	return err != nil || !slices.ContainsFunc(m.Paths, func(path string) bool {
+		st, err := statOf(path)
+		return err == nil && st.Dev == exe.Dev && st.Ino == exe.Ino
+	})
 }

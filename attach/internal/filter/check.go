@@ -18,6 +18,8 @@ type Value struct {
 	Index int   // chosen by the caller, to find the value of a Condition
 	// Names has the numbers of names with which an integer can be compared; nil for none.
 	Names Names
+	// Written returns a text that the condition has as the program has it; nil if they are the same.
+	Written func(text string) (string, error)
 }
 
 // Names are names of numbers, as an enumeration has them.
@@ -219,10 +221,20 @@ func (e *Expr) compare(c *Condition) error {
 		default:
 			return e.lexer.fail(e.opPos, "strings are compared by ==, != and ~ only")
 		}
+		literal, glob := k.Literal, k.glob
+		if written := c.Value.Written; written != nil {
+			var err error
+			if literal, err = written(literal); err != nil && e.operator != "~" {
+				return e.lexer.fail(e.constPos, "%v", err)
+			}
+			if as, err := written(glob); err == nil {
+				glob = as
+			}
+		}
 		if e.operator == "~" {
-			c.Pattern = parsePattern(k.glob)
+			c.Pattern = parsePattern(glob)
 		} else {
-			c.Pattern = Pattern{Pieces: []string{k.Literal}}
+			c.Pattern = Pattern{Pieces: []string{literal}}
 		}
 	case Bool:
 		if k.Kind != Bool {

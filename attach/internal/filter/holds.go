@@ -19,7 +19,7 @@ type Operand struct {
 }
 
 // Of returns a decoded value as an Operand. A string must have up to MaxString+1 bytes,
-// as events have it whose Options.MaxString is that or more.
+// as events have it whose EventOptions.MaxString is that or more.
 func Of(v event.Value) Operand {
 	switch v.Kind {
 	case reader.Uint, reader.Bool:

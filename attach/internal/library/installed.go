@@ -3,14 +3,18 @@ package library
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // Installed returns the programs and libraries called name that a shell and the
@@ -37,11 +41,40 @@ func Installed(name string) []string {
 // find.
 func installedLibraries(name string) []string {
 	if cache, err := os.ReadFile("/etc/ld.so.cache"); err == nil {
-		if found := cached(cache, name); len(found) > 0 {
+		var found []string
+		for library, path := range cached(cache) {
+			if library == name {
+				found = append(found, path)
+			}
+		}
+		if len(found) > 0 {
 			return found
 		}
 	}
 	return inDirectories(name)
+}
+
+// Like returns the path of the library that a name which is not installed may mean, as "c" and
+// "libc" mean libc.so.6; "" if there is none.
+func Like(name string) string {
+	cache, err := os.ReadFile("/etc/ld.so.cache")
+	if err != nil {
+		return ""
+	}
+	stem := func(library string) string {
+		stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".")
+		return stem
+	}
+	paths := map[string]string{}
+	for library, path := range cached(cache) {
+		if paths[stem(library)] == "" {
+			paths[stem(library)] = path
+		}
+	}
+	if path := paths[stem(name)]; path != "" || len(stem(name)) < 3 {
+		return path
+	}
+	return paths[selector.Nearest(stem(name), slices.Sorted(maps.Keys(paths)))]
 }
 
 // libraryDirectories are where dynamic linkers look for libraries that no cache
@@ -76,26 +109,24 @@ const (
 	cacheEntry  = 24
 )
 
-// cached returns the paths that the dynamic linker's cache has for a library,
-// often one per architecture.
-func cached(cache []byte, name string) []string {
-	if len(cache) < cacheHeader || !bytes.HasPrefix(cache, []byte(cacheMagic)) {
-		return nil
-	}
-	count := uint64(binary.NativeEndian.Uint32(cache[len(cacheMagic):]))
-	entries := cache[cacheHeader:]
-	var out []string
-	for ; count > 0 && len(entries) >= cacheEntry; count-- {
-		// The offsets of strings count from the beginning of the file.
-		key, value := binary.NativeEndian.Uint32(entries[4:]), binary.NativeEndian.Uint32(entries[8:])
-		if at(cache, key) == name {
-			if path := at(cache, value); filepath.IsAbs(path) {
-				out = append(out, path)
-			}
+// cached returns the libraries of the dynamic linker's cache, with their paths; often one per
+// architecture.
+func cached(cache []byte) iter.Seq2[string, string] {
+	return func(yield func(name, path string) bool) {
+		if len(cache) < cacheHeader || !bytes.HasPrefix(cache, []byte(cacheMagic)) {
+			return
 		}
-		entries = entries[cacheEntry:]
+		count := uint64(binary.NativeEndian.Uint32(cache[len(cacheMagic):]))
+		entries := cache[cacheHeader:]
+		for ; count > 0 && len(entries) >= cacheEntry; count-- {
+			// The offsets of strings count from the beginning of the file.
+			key, value := binary.NativeEndian.Uint32(entries[4:]), binary.NativeEndian.Uint32(entries[8:])
+			if path := at(cache, value); filepath.IsAbs(path) && !yield(at(cache, key), path) {
+				return
+			}
+			entries = entries[cacheEntry:]
+		}
 	}
-	return out
 }
 
 // at returns the NUL-terminated string at an offset, "" if there is none.

@@ -11,7 +11,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -51,6 +51,7 @@ func (g *Group) Attach(ctx context.Context, kind Kind) (links []Link, refused []
 	if a.calls == nil {
 		a.calls = kernelCalls{}
 	}
+	a.calls = patient{ctx, a.calls}
 	for i := range a.outcomes {
 		a.outcomes[i] = errUntried
 	}
@@ -93,12 +94,14 @@ func (a *attempt) refuse(i int, err error) {
 // may be one site's.
 func (g *Group) wholeError(err error) error {
 	switch {
+	case errors.As(err, new(*heldError)):
+		return err
 	case errors.Is(err, os.ErrPermission):
 		return privilege.Explain("attach to "+g.Path, err)
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
 		return &goneError{path: g.Path, pid: g.PID, ended: g.ended()}
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),
-		errors.Is(err, unix.EBADF), errors.Is(err, unix.EIO), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, link.ErrNotSupported):
+		errors.Is(err, unix.EBADF), errors.Is(err, unix.EIO), errors.Is(err, errProgram), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, link.ErrNotSupported):
 		return fmt.Errorf("attach to %s: %w", g.Path, err)
 	}
 	return nil

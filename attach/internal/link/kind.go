@@ -7,7 +7,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // Kind is a mechanism by which programs are attached. The values are those of
@@ -41,6 +41,8 @@ type mechanism struct {
 	since string
 	// slow says that the kernel takes long to close them.
 	slow bool
+	// led says that they belong to the first thread of a process, and end with it unnoticed.
+	led bool
 	// attach attaches the group of the attempt. Its error concerns the whole group.
 	attach func(ctx context.Context, a *attempt) error
 }
@@ -61,6 +63,18 @@ func (k Kind) AttachType() ebpf.AttachType { return mechanisms[k].attachment }
 // Slow reports whether the kernel takes long to close links of this kind, so that
 // programs should be stopped before.
 func (k Kind) Slow() bool { return mechanisms[k].slow }
+
+// Led reports whether links of this kind belong to the first thread of a process, so that somebody
+// has to watch it.
+func (k Kind) Led() bool { return mechanisms[k].led }
+
+// Check returns an error if there is no such kind.
+func (k Kind) Check() error {
+	if k < Auto || int(k) >= len(mechanisms) {
+		return fmt.Errorf("%d is no kind of link", int(k))
+	}
+	return nil
+}
 
 // Choose returns want, or the best kind for [Auto], if this kernel has it. filtered
 // says that links will be restricted to a process.

@@ -15,6 +15,7 @@ type Link struct {
 	File procfs.ID     // as the group had it
 	PID  int           // of the process that it is restricted to, 0 for none
 	Prog *ebpf.Program // that runs
+	Path string        // where it is pinned, empty if it is not
 
 	fd    int // -1 after Stop
 	event int // the link's perf event, -1 without one

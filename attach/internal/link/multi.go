@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/cilium/ebpf"
@@ -84,6 +85,9 @@ func (a *attempt) attachMulti(start, end int) error {
 	if whole := a.wholeError(err); whole != nil {
 		return whole
 	}
+	if errors.Is(err, unix.EINVAL) && a.Prog != nil && refusesProgram(a.Prog, a.Session) {
+		return fmt.Errorf("attach to %s: the program was not loaded for uprobe_multi links, which need the attach type TraceUprobeMulti: %w", a.Path, err)
+	}
 	if len(sites) == 1 {
 		a.refuse(sites[0], err)
 		return nil
@@ -93,6 +97,15 @@ func (a *attempt) attachMulti(start, end int) error {
 		return err
 	}
 	return a.attachMulti(middle, end)
+}
+
+// refusesProgram reports whether the kernel makes no link for a program, whatever it is to be attached
+// to: it looks at the program first (kernel/trace/bpf_trace.c: bpf_uprobe_multi_link_attach), and would
+// otherwise not find this file.
+func refusesProgram(prog *ebpf.Program, session bool) bool {
+	nowhere := multi{path: "/proc/self/nothing", prog: prog, session: session, offsets: []uint64{0}, refCtrOffsets: []uint64{0}, cookies: []uint64{0}}
+	_, err := nowhere.create()
+	return errors.Is(err, unix.EINVAL)
 }
 
 // multiReturn is BPF_F_UPROBE_MULTI_RETURN, include/uapi/linux/bpf.h.

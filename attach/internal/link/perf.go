@@ -12,13 +12,13 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/shield"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // perfEvents attaches by one perf event per site. The kernel takes about 0.1 s to
 // close one.
-var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf}
+var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, led: true, attach: attachPerf}
 
 // maxPerfSemaphore is the largest offset of a semaphore: perf events carry it in
 // 32 bits (PERF_UPROBE_REF_CTR_OFFSET_BITS, kernel/events/core.c).
@@ -61,6 +61,9 @@ func attachPerf(ctx context.Context, a *attempt) error {
 	return nil
 }
 
+// errProgram is wrapped by the error for a program that no site would take.
+var errProgram = errors.New("the program was not loaded for perf events")
+
 // attachEvent opens a perf event for a site and links the program to it.
 func (a *attempt) attachEvent(s *Site) (Link, error) {
 	event, err := a.calls.OpenUprobe(a.Group, s)
@@ -69,6 +72,13 @@ func (a *attempt) attachEvent(s *Site) (Link, error) {
 	}
 	fd, err := a.calls.LinkEvent(a.Group, event, s.Cookie)
 	if err != nil {
+		if errors.Is(err, unix.EINVAL) {
+			err = fmt.Errorf("%w, which need no attach type, and programs that do not sleep: %w", errProgram, err)
+		}
+		if errors.As(err, new(*heldError)) {
+			go shield.Close(event) // is held up as well
+			return Link{}, err
+		}
 		return Link{}, errors.Join(err, shield.Close(event))
 	}
 	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, fd: fd, event: event}

@@ -8,8 +8,8 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/shield"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/sys"
 )
 

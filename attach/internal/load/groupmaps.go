@@ -45,7 +45,7 @@ func (m *Maps) AddGroups(l *bind.Layout) (err error) {
 		}
 	}
 	if l.Wanted.Hist && l.Wanted.Bounds != nil {
-		if m.Bounds, err = newBounds(l.Wanted.Bounds, l.Value.Kind, l.Value.Size); err != nil {
+		if m.Bounds, err = newBounds(l.Wanted.Bounds, l.Value.Kind); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func (m *Maps) AddPairs(l *bind.Layout) error {
 // are used with nothing locked.
 func (m *Maps) AdoptGroups(from *Maps) {
 	m.Groups, m.Other, m.Stacks, m.Control, m.Zeros = from.Groups, from.Other, from.Stacks, from.Control, from.Zeros
-	m.Bounds, m.Starts, m.StartArgs = from.Bounds, from.Starts, from.StartArgs
+	m.Bounds, m.Starts, m.StartArgs, m.Times = from.Bounds, from.Starts, from.StartArgs, from.Times
 }
 
 // addZeros creates the map of what is new in others.
@@ -78,8 +78,8 @@ func (m *Maps) addZeros(size int) (err error) {
 }
 
 // newBounds creates the table in which programs look for a value's bucket.
-func newBounds(bounds []float64, kind reader.FieldKind, size uint8) (*ebpf.Map, error) {
-	table := query.BoundsTable(bounds, kind, size)
+func newBounds(bounds []float64, kind reader.FieldKind) (*ebpf.Map, error) {
+	table := query.BoundsTable(bounds, kind)
 	m, err := ebpf.NewMap(&ebpf.MapSpec{
 		Name: "usdt_bounds", Type: ebpf.Array, KeySize: 4, ValueSize: uint32(len(table)), MaxEntries: 1,
 		Contents: []ebpf.MapKV{{Key: uint32(0), Value: table}},

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // Load creates programs for signatures, whose maps are refs. It returns why the kernel refused

@@ -8,9 +8,9 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // counters are the sums over all CPUs.
@@ -116,9 +116,16 @@ func (m *Maps) AddSelection(o *Selecting) (err error) {
 	return err
 }
 
+// UseProcesses makes programs use a table of processes that is somebody else's.
+func (m *Maps) UseProcesses(table *ebpf.Map) (err error) {
+	m.Processes, err = table.Clone()
+	m.Lifetimes = kernel.StartTimes.Require() == nil
+	return err
+}
+
 // AddProcesses creates the table of the processes to trace.
 func (m *Maps) AddProcesses(procs *process.Set) (err error) {
-	m.Processes, err = process.NewTable(procs)
+	m.Processes, err = process.NewTable(procs, len(procs.PIDs))
 	m.Lifetimes = kernel.StartTimes.Require() == nil
 	return err
 }
@@ -127,10 +134,13 @@ func (m *Maps) AddProcesses(procs *process.Set) (err error) {
 func (m *Maps) Stop() error { return Turn(m.Stopped, 1, 0) }
 
 func (m *Maps) Close() error {
-	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Faults} {
+	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Times, m.Faults} {
 		if e != nil {
 			e.Close()
 		}
+	}
+	if m.Signals != nil && m.Signals.Map != nil {
+		m.Signals.Map.Close()
 	}
 	m.Selection.Close()
 	return nil

@@ -30,8 +30,26 @@ func (m *Maps) addStarts(l *bind.PairLayout) (err error) {
 		spec.Name, spec.KeySize, spec.ValueSize = "usdt_start_args", spec.KeySize+8, uint32(l.StartArgsSize)
 		m.StartArgs, err = ebpf.NewMap(&spec)
 	}
+	if err == nil && l.Times {
+		m.Times, err = ebpf.NewMap(codegen.TimesSpec(m.CPUs))
+	}
 	if err != nil {
 		return fmt.Errorf("create a map of %d starts: %w", l.MaxPending(), err)
+	}
+	return nil
+}
+
+// EachTimes calls add with the words of each CPU that add up the times of pairs.
+func (m *Maps) EachTimes(add func(key string, words []byte)) error {
+	if m.Times == nil {
+		return nil
+	}
+	b, err := m.Times.LookupBytes(uint32(0))
+	if err != nil {
+		return fmt.Errorf("read the times of pairs: %w", err)
+	}
+	for cpu := range m.CPUs {
+		add("", codegen.TimesOf(b, cpu))
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 type file struct {
 	path    string
 	buildID string // in hexadecimal; empty if it has none
-	inode   uint64 // of a file without one
+
+	device, inode, generation uint64 // of a file without one
 }
 
 // regular reports whether it may be a file that can be opened.
@@ -39,7 +40,6 @@ type life struct {
 	pid     int
 	images  []image // the last one is the present one
 	changes uint64
-	comm    string // "" if it is not known
 }
 
 const (

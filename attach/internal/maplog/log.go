@@ -2,14 +2,10 @@ package maplog
 
 import (
 	"cmp"
-	"errors"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,10 +14,12 @@ import (
 type Log struct {
 	rings []*ring
 	only  map[int]bool // processes; nil for all
-	wake  int          // a descriptor that ends the goroutine
-	ended sync.WaitGroup
-	newer chan struct{} // says that there are processes in fresh; closed at the end
-	shown chan struct{} // closed when the caller of Follow's seen has ended; nil before Follow
+	// members returns those processes that live; the children of processes are then in only as well
+	members func() ([]int, error)
+	wake    int // a descriptor that ends the goroutine
+	ended   sync.WaitGroup
+	newer   chan struct{} // says that there are processes in fresh; closed at the end
+	shown   chan struct{} // closed when the caller of Follow's seen has ended; nil before Follow
 
 	mu     sync.Mutex
 	closed bool
@@ -36,8 +34,6 @@ type Log struct {
 	lost   uint64         // records that the kernel had to drop
 	losses uint64         // how often that was
 
-	named named // what processes of a name have mapped
-
 	identifying sync.Mutex // of what follows; never held by who holds mu
 	ids         map[file]identity
 }
@@ -45,54 +41,58 @@ type Log struct {
 // maxFiles is how many files are known. After that, all are forgotten.
 const maxFiles = 1 << 15
 
-// pause is how long the kernel may go on telling before it is read.
-const pause = time.Millisecond
-
-// Open returns a log of these processes, or of all if there are none. The error says why the kernel
-// does not tell this process.
-func Open(pids []int) (*Log, error) {
+// Open returns a log of these processes, or of all if there are none; or, unless members is nil, of the
+// processes that it returns and of what they start. The error says why the kernel does not tell this
+// process.
+func Open(pids []int, members func() ([]int, error)) (*Log, error) {
 	l := newLog(pids)
-	cpus, err := ebpf.PossibleCPU()
-	if err != nil {
+	l.members = members
+	var err error
+	if l.rings, l.wake, err = openRings(buildIDs); err != nil {
 		return nil, err
 	}
-	// A search for watchers of probes takes an event without a program for one of perf's, whose
-	// probe the kernel does not report (package watch). This program never runs, since the event
-	// never counts. The events keep it.
-	program, _ := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "usdt_maps", Type: ebpf.PerfEvent, License: "Dual MIT/GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
-	})
-	defer program.Close()
-	for cpu := range cpus {
-		r, err := openRing(cpu)
-		if errors.Is(err, unix.ENODEV) {
-			continue
-		}
-		if err != nil {
-			l.release()
-			return nil, err
-		}
-		l.rings = append(l.rings, r)
-		if program != nil {
-			unix.IoctlSetInt(r.fd, unix.PERF_EVENT_IOC_SET_BPF, program.FD()) // without it, only more is said than is sure
-		}
-	}
-	if l.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
-		l.release()
-		return nil, os.NewSyscallError("eventfd", err)
+	if l.members != nil { // whose children from now on are reported
+		l.meet()
 	}
 	return l, nil
 }
 
-func newLog(pids []int) *Log {
-	l := &Log{lives: map[int]*life{}, files: map[file]*file{}, ids: map[file]identity{}, fresh: map[int]bool{}, newer: make(chan struct{}, 1)}
-	if len(pids) > 0 {
+// maxOnly is how many processes are told apart, until the ended ones are forgotten.
+const maxOnly = 1 << 16
+
+// meet begins with the members that live. If these are not known, their children are not either.
+func (l *Log) meet() {
+	pids, _ := l.members()
+	if l.only = only(pids); l.only == nil {
 		l.only = map[int]bool{}
-		for _, pid := range pids {
-			l.only[pid] = true
-		}
 	}
-	return l
+}
+
+// of reports whether something that happened is about a process of the log. Children of members are
+// known once what happened before is.
+func (l *Log) of(h *happening) bool {
+	if l.members != nil && h.what == unix.PERF_RECORD_FORK && l.only[h.parent] {
+		if len(l.only) >= maxOnly {
+			l.meet()
+		}
+		l.only[h.pid] = true
+	}
+	return l.only == nil || l.only[h.pid]
+}
+
+func newLog(pids []int) *Log {
+	return &Log{lives: map[int]*life{}, files: map[file]*file{}, ids: map[file]identity{}, fresh: map[int]bool{}, newer: make(chan struct{}, 1), only: only(pids)}
+}
+
+// only returns the set of processes, nil if there are none.
+func only(pids []int) (set map[int]bool) {
+	for _, pid := range pids {
+		if set == nil {
+			set = map[int]bool{}
+		}
+		set[pid] = true
+	}
+	return set
 }
 
 // Follow reads what the kernel reports, in a goroutine, before the rings are full, until the log
@@ -131,36 +131,19 @@ func (l *Log) over() bool {
 
 func (l *Log) follow() {
 	defer close(l.newer)
-	polled := []unix.PollFd{{Fd: int32(l.wake), Events: unix.POLLIN}}
-	for _, r := range l.rings {
-		polled = append(polled, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
-	}
-	for wait := -1; ; {
-		if _, err := unix.Poll(polled, wait); err != nil && err != unix.EINTR {
-			return
-		}
-		if polled[0].Revents != 0 {
-			return
-		}
+	poll(l.rings, l.wake, func() (more, used bool) {
 		l.mu.Lock()
+		defer l.mu.Unlock()
+		before := l.count
 		l.read()
-		fresh := len(l.fresh) > 0
-		wait = -1
-		if len(l.told) > 0 {
-			wait = 0
-		}
-		l.mu.Unlock()
-		if fresh {
+		if len(l.fresh) > 0 {
 			select {
 			case l.newer <- struct{}{}:
 			default: // it is said already
 			}
 		}
-		for i := range polled {
-			polled[i].Revents = 0
-		}
-		unix.Poll(polled[:1], int(pause/time.Millisecond))
-	}
+		return len(l.told) > 0, len(l.told) > 0 || l.count != before
+	})
 }
 
 // read takes what the kernel has reported, at least all that it had reported before the call.
@@ -194,8 +177,11 @@ func (l *Log) take() {
 	}
 	for i, r := range l.rings {
 		r.read(func(rec []byte, at uint64) {
-			h, ok := parse(rec)
-			if !ok || l.only != nil && !l.only[h.pid] && h.what != unix.PERF_RECORD_LOST {
+			if l.members == nil && !about(rec, l.only) {
+				return
+			}
+			h, ok := parse(rec, true)
+			if !ok {
 				return
 			}
 			if at < l.heads[i] {
@@ -218,6 +204,9 @@ func (l *Log) apply(h *happening) {
 		l.losses++
 		return
 	}
+	if !l.of(h) {
+		return
+	}
 	p := l.life(h.pid)
 	before := p.size()
 	defer func() {
@@ -225,13 +214,6 @@ func (l *Log) apply(h *happening) {
 			l.forgetFirst()
 		}
 	}()
-	if h.what == unix.PERF_RECORD_COMM {
-		p.comm = h.comm
-		if !h.exec {
-			l.renamed(p)
-			return
-		}
-	}
 	if h.what != unix.PERF_RECORD_MMAP2 || h.mapped.file.regular() {
 		l.count++
 		p.changes = l.count
@@ -240,7 +222,6 @@ func (l *Log) apply(h *happening) {
 	case unix.PERF_RECORD_FORK:
 		im := image{parent: h.parent}
 		if parent := l.lives[h.parent]; parent != nil {
-			p.comm = parent.comm
 			if len(parent.images) > 0 {
 				im = parent.child()
 			}
@@ -265,7 +246,6 @@ func (l *Log) apply(h *happening) {
 		}
 		m.file = *known // which shares its strings
 		p.add(m)
-		l.mapped(p, m.file)
 	}
 }
 
@@ -374,13 +354,6 @@ func (l *Log) Close() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	unix.Close(l.wake)
-	l.release()
-}
-
-func (l *Log) release() {
-	for _, r := range l.rings {
-		r.close()
-	}
+	closeRings(l.rings, l.wake)
 	l.rings = nil
 }

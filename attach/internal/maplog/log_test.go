@@ -2,6 +2,7 @@ package maplog
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -18,7 +19,7 @@ import (
 )
 
 func openLog(t *testing.T, pids []int) *Log {
-	l, err := Open(pids)
+	l, err := Open(pids, nil)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
 		needs.Skip(t, "needs CAP_PERFMON: %v", err)
 	}
@@ -86,6 +87,56 @@ func TestOnly(t *testing.T) {
 	l.Close()
 	if s := l.State(os.Getpid()); s.Images != 0 {
 		t.Errorf("%d images of a log that is closed, of a process that mapped nothing", s.Images)
+	}
+}
+
+// TestMembers checks that a log of members knows what they start, and what these start, and nothing else.
+func TestMembers(t *testing.T) {
+	parent := exec.Command("sh", "-c", "read x; sh -c 'sh -c :; echo $$ $PPID'; read x")
+	in, err := parent.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := parent.StdoutPipe()
+	if err == nil {
+		err = parent.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer parent.Wait()
+	defer in.Close()
+	l, err := Open(nil, func() ([]int, error) { return []int{parent.Process.Pid}, nil })
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		needs.Skip(t, "needs CAP_PERFMON: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	stranger := exec.Command("true")
+	if err := stranger.Run(); err != nil {
+		t.Fatal(err)
+	}
+	var child, of int
+	in.Write([]byte("\n"))
+	if _, err := fmt.Fscan(out, &child, &of); err != nil || of != parent.Process.Pid {
+		t.Fatalf("a child of process %d, want one of %d; error %v", of, parent.Process.Pid, err)
+	}
+	if s := l.State(child); s.Images != 2 {
+		t.Errorf("%d images of a child, of the fork and of what was executed: want 2", s.Images)
+	}
+	if s := l.State(stranger.Process.Pid); s.Images != 0 {
+		t.Errorf("%d images of a stranger", s.Images)
+	}
+	if n := len(l.lives); n != 2 && n != 3 { // the grandchild's last records may be read later
+		t.Errorf("%d processes are known, want the child and the grandchild", n)
+	}
+	for range maxOnly { // ends if the ended are forgotten
+		l.of(&happening{what: unix.PERF_RECORD_FORK, parent: parent.Process.Pid, pid: 1<<20 + len(l.only)})
+	}
+	if n := len(l.only); n > maxOnly || !l.only[parent.Process.Pid] {
+		t.Errorf("%d processes are told apart, with the parent %t", n, l.only[parent.Process.Pid])
 	}
 }
 
@@ -163,7 +214,7 @@ func TestLost(t *testing.T) {
 // TestCloseWaits checks that Close does not wait for ever for what looks at new files, as it may
 // be in a file system that does not answer, and that nothing more is looked at then.
 func TestCloseWaits(t *testing.T) {
-	l, err := Open(nil)
+	l, err := Open(nil, nil)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
 		needs.Skip(t, "needs CAP_PERFMON: %v", err)
 	}
@@ -207,7 +258,7 @@ func TestCloseWaits(t *testing.T) {
 // may watch probes.
 func TestNoWatcher(t *testing.T) {
 	l := openLog(t, nil)
-	perf, err := openRing(0)
+	perf, err := openRing(0, buildIDs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,18 +23,26 @@ func recordSize(header []byte) int { return int(binary.NativeEndian.Uint16(heade
 
 // happening is something that changed what a process has mapped.
 type happening struct {
-	what   uint32 // PERF_RECORD_MMAP2, PERF_RECORD_COMM, PERF_RECORD_FORK, PERF_RECORD_LOST
+	what   uint32 // PERF_RECORD_MMAP2, PERF_RECORD_COMM of a program that is executed, PERF_RECORD_FORK, PERF_RECORD_LOST
 	at     uint64 // in nanoseconds of CLOCK_MONOTONIC
 	pid    int
 	parent int // of a fork
 	mapped mapping
-	comm   string // the new name of a process
-	exec   bool   // which it has got by executing a program
 	lost   uint64 // records, by PERF_RECORD_LOST, which has no process
 }
 
-// parse returns what a record says; ok is false if that changes nothing, or is cut off.
-func parse(rec []byte) (h happening, ok bool) {
+// about reports whether a record is about one of the processes, or about lost records. It reads no
+// more than that, since most records of a machine are others'.
+func about(rec []byte, only map[int]bool) bool {
+	return only == nil || len(rec) < headerSize+4 || binary.NativeEndian.Uint32(rec) == unix.PERF_RECORD_LOST ||
+		only[int(int32(binary.NativeEndian.Uint32(rec[headerSize:])))]
+}
+
+// parse returns what a record says; ok is false if that changes nothing, or is cut off. buildIDs says
+// that the ring has been opened for them. The record's own mark for them may be that of another
+// event: perf_event_mmap_output (kernel/events/core.c, Linux 5.12 to 6.18 at least) leaves it in what
+// it writes next.
+func parse(rec []byte, buildIDs bool) (h happening, ok bool) {
 	if len(rec) < headerSize+8+timeSize {
 		return h, false
 	}
@@ -54,25 +62,18 @@ func parse(rec []byte) (h happening, ok bool) {
 		h.parent = int(int32(binary.NativeEndian.Uint32(body[4:])))
 		return h, h.pid > 0 && h.pid != h.parent // and not a thread
 	case unix.PERF_RECORD_COMM:
-		h.exec = misc&miscExec != 0
-		name, _, _ := bytes.Cut(body[8:], []byte{0})
-		h.comm = string(name[:min(len(name), maxComm)])
-		first := binary.NativeEndian.Uint32(body[4:]) == uint32(h.pid)
-		return h, h.pid > 0 && (h.exec || first) // the name of its first thread
+		return h, h.pid > 0 && misc&miscExec != 0 // not another name
 	case unix.PERF_RECORD_MMAP2:
-		return h, h.pid > 0 && h.mapped.parse(body, misc)
+		return h, h.pid > 0 && h.mapped.parse(body, buildIDs && misc&miscBuildID != 0)
 	}
 	return h, false
 }
-
-// maxComm is the length of the longest name (TASK_COMM_LEN).
-const maxComm = 15
 
 // maxPath is the length of the longest path.
 const maxPath = unix.PathMax
 
 // parse reads the body of a PERF_RECORD_MMAP2.
-func (m *mapping) parse(body []byte, misc uint16) bool {
+func (m *mapping) parse(body []byte, buildID bool) bool {
 	const path = 64
 	if len(body) <= path {
 		return false
@@ -80,11 +81,11 @@ func (m *mapping) parse(body []byte, misc uint16) bool {
 	word := func(at int) uint64 { return binary.NativeEndian.Uint64(body[at:]) }
 	m.start, m.end, m.offset = word(8), word(8)+word(16), word(24)
 	f := file{}
-	if misc&miscBuildID != 0 {
+	if buildID {
 		size := min(int(body[32]), 20)
 		f.buildID = hex.EncodeToString(body[36 : 36+size])
 	} else {
-		f.inode = word(40)
+		f.device, f.inode, f.generation = word(32), word(40), word(48)
 	}
 	name, _, _ := bytes.Cut(body[path:], []byte{0})
 	if len(name) > maxPath {

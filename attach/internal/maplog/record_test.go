@@ -23,11 +23,9 @@ func encode(h happening) []byte {
 		two(h.pid, h.parent) // threads
 		word(h.at)
 	case unix.PERF_RECORD_COMM:
-		if h.exec {
-			misc = miscExec
-		}
+		misc = miscExec
 		two(h.pid, h.pid)
-		b = append(append(b, h.comm...), make([]byte, 16-len(h.comm))...)
+		b = append(b, make([]byte, 16)...) // its name
 	case unix.PERF_RECORD_LOST:
 		word(1) // of the event
 		word(h.lost)
@@ -42,9 +40,9 @@ func encode(h happening) []byte {
 			b = append(b, byte(len(id)), 0, 0, 0)
 			b = append(append(b, id...), make([]byte, 20-len(id))...)
 		} else {
-			word(0) // device
+			word(m.file.device)
 			word(m.file.inode)
-			word(0) // generation
+			word(m.file.generation)
 		}
 		two(unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE)
 		b = append(append(b, m.file.path...), make([]byte, 8-len(m.file.path)%8)...)
@@ -61,11 +59,10 @@ var compare = cmp.AllowUnexported(happening{}, mapping{}, file{}, image{})
 // happenings are one of each kind.
 var happenings = []happening{
 	{what: unix.PERF_RECORD_MMAP2, at: 99, pid: 7, mapped: mapping{start: 0x1000, end: 0x3000, offset: 0x3000, file: file{path: "/usr/lib/libx.so", buildID: "abcd"}}},
-	{what: unix.PERF_RECORD_MMAP2, at: 1 << 63, pid: 1, mapped: mapping{start: 0, end: 1<<64 - 1, offset: 1<<64 - 1, file: file{path: "/home/a b\n", inode: 1<<64 - 1}}},
+	{what: unix.PERF_RECORD_MMAP2, at: 1 << 63, pid: 1, mapped: mapping{start: 0, end: 1<<64 - 1, offset: 1<<64 - 1, file: file{path: "/home/a b\n", device: 8<<32 | 1, inode: 1<<64 - 1, generation: 3}}},
 	{what: unix.PERF_RECORD_MMAP2, at: 3, pid: 1, mapped: mapping{start: 1, end: 2, file: file{path: "//anon"}}},
 	{what: unix.PERF_RECORD_FORK, at: 5, pid: 8, parent: 7},
-	{what: unix.PERF_RECORD_COMM, at: 6, pid: 8, comm: "comm", exec: true},
-	{what: unix.PERF_RECORD_COMM, at: 6, pid: 8, comm: "fifteen letters"},
+	{what: unix.PERF_RECORD_COMM, at: 6, pid: 8},
 	{what: unix.PERF_RECORD_LOST, at: 7, lost: 9},
 }
 
@@ -73,14 +70,32 @@ var happenings = []happening{
 func TestParse(t *testing.T) {
 	for _, want := range happenings {
 		rec := encode(want)
-		got, ok := parse(rec)
+		got, ok := parse(rec, true)
 		if d := cmp.Diff(want, got, compare); d != "" || !ok {
 			t.Errorf("ok %v (-want +got):\n%s", ok, d)
 		}
 		for n := range rec {
-			if got, ok := parse(rec[:n]); ok && len(got.mapped.file.path) > len(want.mapped.file.path) {
+			if got, ok := parse(rec[:n], true); ok && len(got.mapped.file.path) > len(want.mapped.file.path) {
 				t.Errorf("%d bytes say %+v", n, got)
 			}
+		}
+	}
+}
+
+// TestAbout checks that records of chosen processes, and of losses, are told from others.
+func TestAbout(t *testing.T) {
+	for _, h := range happenings {
+		rec, lost := encode(h), h.what == unix.PERF_RECORD_LOST
+		for _, test := range []struct {
+			only map[int]bool
+			want bool
+		}{{nil, true}, {only([]int{h.pid, 99}), true}, {only([]int{99}), lost}} {
+			if got := about(rec, test.only); got != test.want {
+				t.Errorf("%+v is about %v: %v, want %v", h, test.only, got, test.want)
+			}
+		}
+		for n := range rec {
+			about(rec[:n], only([]int{99}))
 		}
 	}
 }
@@ -91,14 +106,14 @@ func FuzzParse(f *testing.F) {
 		f.Add(encode(h))
 	}
 	f.Fuzz(func(t *testing.T, rec []byte) {
-		h, ok := parse(rec)
+		h, ok := parse(rec, true)
 		if !ok {
 			return
 		}
 		if (h.pid <= 0) != (h.what == unix.PERF_RECORD_LOST) || h.what == unix.PERF_RECORD_MMAP2 && (h.mapped.end <= h.mapped.start || len(h.mapped.file.path) > maxPath) {
 			t.Fatalf("a record says %+v", h)
 		}
-		again, ok := parse(encode(h))
+		again, ok := parse(encode(h), true)
 		if d := cmp.Diff(h, again, compare); d != "" || !ok {
 			t.Fatalf("written again: ok %v (-got +again):\n%s", ok, d)
 		}

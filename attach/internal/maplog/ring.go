@@ -2,11 +2,15 @@ package maplog
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,12 +34,93 @@ type ring struct {
 	tail atomic.Uint64           // up to where it has been read
 }
 
+// openRings returns the rings of all CPUs, and a descriptor that wakes who polls them. bits are more
+// bits of perf_event_attr.
+func openRings(bits uint64) (rings []*ring, wake int, err error) {
+	cpus, err := ebpf.PossibleCPU()
+	if err != nil {
+		return nil, 0, err
+	}
+	if wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		return nil, 0, os.NewSyscallError("eventfd", err)
+	}
+	// A search for watchers of probes takes an event without a program for one of perf's, whose
+	// probe the kernel does not report (package watch). This program never runs, since the event
+	// never counts. The events keep it.
+	program, _ := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Name: "usdt_maps", Type: ebpf.PerfEvent, License: "Dual MIT/GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	})
+	defer program.Close()
+	for cpu := range cpus {
+		r, err := openRing(cpu, bits)
+		if errors.Is(err, unix.ENODEV) {
+			continue
+		}
+		if err != nil {
+			closeRings(rings, wake)
+			return nil, 0, err
+		}
+		rings = append(rings, r)
+		if program != nil {
+			unix.IoctlSetInt(r.fd, unix.PERF_EVENT_IOC_SET_BPF, program.FD()) // without it, only more is said than is sure
+		}
+	}
+	return rings, wake, nil
+}
+
+func closeRings(rings []*ring, wake int) {
+	for _, r := range rings {
+		r.close()
+	}
+	unix.Close(wake)
+}
+
+// The kernel may go on reporting for pause before it is read. Rounds that bring nothing of use take
+// twice as long each, up to mostPause: others may start many processes, and each round costs.
+const (
+	pause     = time.Millisecond
+	mostPause = 4 * time.Millisecond
+)
+
+// poll calls read when rings have something, and again if that says that there may be more, until
+// wake is written to. used says that something was of use.
+func poll(rings []*ring, wake int, read func() (more, used bool)) {
+	polled := []unix.PollFd{{Fd: int32(wake), Events: unix.POLLIN}}
+	for _, r := range rings {
+		polled = append(polled, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
+	}
+	quiet := pause
+	for wait := -1; ; {
+		asleep := time.Now()
+		if _, err := unix.Poll(polled, wait); err != nil && err != unix.EINTR {
+			return
+		}
+		if polled[0].Revents != 0 {
+			return
+		}
+		more, used := read()
+		wait = -1
+		if more {
+			wait = 0
+		}
+		if used || time.Since(asleep) > mostPause {
+			quiet = pause
+		} else {
+			quiet = min(2*quiet, mostPause)
+		}
+		for i := range polled {
+			polled[i].Revents = 0
+		}
+		unix.Poll(polled[:1], int(quiet/time.Millisecond))
+	}
+}
+
 // openRing returns the ring of a CPU. The error wraps ENODEV if the CPU is not there.
-func openRing(cpu int) (*ring, error) {
+func openRing(cpu int, bits uint64) (*ring, error) {
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY, Sample_type: unix.PERF_SAMPLE_TIME,
 		Bits: unix.PerfBitMmap | unix.PerfBitMmap2 | unix.PerfBitTask | unix.PerfBitComm | unix.PerfBitCommExec |
-			unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark | buildIDs,
+			unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark | bits,
 		Clockid: unix.CLOCK_MONOTONIC, Wakeup: 1, // each record wakes
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))

@@ -36,7 +36,7 @@ func forked(at uint64, pid, parent int) happening {
 }
 
 func executed(at uint64, pid int) happening {
-	return happening{what: unix.PERF_RECORD_COMM, at: at, pid: pid, exec: true}
+	return happening{what: unix.PERF_RECORD_COMM, at: at, pid: pid}
 }
 
 func maps(at uint64, pid int, path string) happening {
@@ -113,7 +113,7 @@ func FuzzRing(f *testing.F) {
 		r.tail.Store(tail &^ 7)
 		read := 0
 		r.read(func(rec []byte, at uint64) {
-			parse(rec)
+			parse(rec, true)
 			read += len(rec)
 		})
 		if read > len(r.data) || r.waiting() || r.page.Data_tail != head&^7 {

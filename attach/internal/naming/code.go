@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/maplog"
-	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
@@ -32,11 +32,12 @@ type Code struct {
 
 // Open returns what names code. It looks at once at processes that are known from the start,
 // since they may end soon. If logged is set and the kernel reports mappings to this process, it
-// also knows processes that have ended before anybody looked at them.
-func Open(pids []int, logged bool) *Code {
+// also knows processes that have ended before anybody looked at them: those of pids, or of members and
+// what they start, or all.
+func Open(pids []int, logged bool, members func() ([]int, error)) *Code {
 	c := &Code{resolver: symbols.NewResolver(nil), processes: map[int]*knownProcess{}}
 	if logged {
-		if log, err := maplog.Open(pids); err == nil {
+		if log, err := maplog.Open(pids, members); err == nil {
 			c.log = log
 			log.Follow(func(pid int) {
 				c.resolver.Keep(pid)
@@ -61,7 +62,7 @@ func (c *Code) Meet(ctx context.Context, pids map[int]bool) {
 }
 
 // Of returns what names the code of a process in which p fired with a stack.
-func (c *Code) Of(pid int, p *reader.Probe, pcs []uint64) event.Code {
+func (c *Code) Of(pid int, p *reader.Probe, pcs []uint64) decode.Code {
 	s := c.Process(pid)
 	if s == nil {
 		s = c.ended(pid, p, pcs)

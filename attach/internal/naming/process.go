@@ -91,7 +91,7 @@ func (s *Process) refresh(now time.Time) bool {
 // Version returns the version of the names.
 func (s *Process) Version() uint64 { return s.version.Load() }
 
-// Names implements event.Code.
+// Names implements decode.Code.
 func (s *Process) Names(pc uint64, call bool) []symbols.Frame {
 	at := place{s.version.Load(), pc, call}
 	names, ok := s.code.names.find(at)
@@ -107,7 +107,7 @@ func (s *Process) Names(pc uint64, call bool) []symbols.Frame {
 	return names
 }
 
-// Unwind implements event.Code.
+// Unwind implements decode.Code.
 func (s *Process) Unwind(dst []uint64, registers *symbols.Registers, stack []byte) symbols.Calls {
 	return s.space.Unwind(dst, registers, stack)
 }

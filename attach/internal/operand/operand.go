@@ -37,9 +37,11 @@ type Operand struct {
 	Wrap32                     bool
 
 	// Follow says that the value read, of Memory, is an address, and that the
-	// operand's value is at that address plus FollowDisp.
+	// operand's value is at that address plus FollowDisp. The address has Pointer bytes,
+	// Size if that is 0.
 	Follow     bool
 	FollowDisp int64
+	Pointer    uint8
 }
 
 // Compile turns an argument into an operand. site is the link-time address of the
@@ -68,12 +70,12 @@ func Compile(a notes.Arg, regs *Registers, m elf.Machine, c elf.Class, obj *Obje
 		return op, nil
 	case notes.Reg:
 		op.Kind, op.HasBase = Register, true
-		if op.Base, err = regs.locate(m, c, a.Reg); err != nil {
+		if op.Base, err = regs.Locate(m, c, a.Reg); err != nil {
 			return Operand{}, err
 		}
 		if a.Pair != "" {
 			op.HasPair = true
-			op.Pair, err = regs.locate(m, c, a.Pair)
+			op.Pair, err = regs.Locate(m, c, a.Pair)
 		}
 		return op, err
 	case notes.Mem:
@@ -144,13 +146,13 @@ func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c el
 	var err error
 	if a.Base != "" {
 		op.HasBase = true
-		if op.Base, err = regs.locate(m, c, a.Base); err != nil {
+		if op.Base, err = regs.Locate(m, c, a.Base); err != nil {
 			return Operand{}, err
 		}
 	}
 	if a.Index != "" {
 		op.HasIndex = true
-		if op.Index, err = regs.locate(m, c, a.Index); err != nil {
+		if op.Index, err = regs.Locate(m, c, a.Index); err != nil {
 			return Operand{}, err
 		}
 		if op.Scale, err = log2(a.Scale); err != nil {

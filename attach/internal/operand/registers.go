@@ -42,13 +42,22 @@ func RegistersOf(goarch string, m elf.Machine, c elf.Class) (*Registers, error) 
 	return nil, fmt.Errorf("a program for %v does not run on %s", m, goarch)
 }
 
+// GoRegisters returns where the context has the registers of a Go function, at its entry and at
+// its returns, that hold its goroutine and its stack pointer (cmd/compile/abi-internal.md).
+func GoRegisters() (goroutine, stack int16) {
+	if runtime.GOARCH == "arm64" {
+		return arm64Registers.ByName["x28"], arm64SP
+	}
+	return ptR14, ptSP
+}
+
 // HostRegisters is RegistersOf for this host.
 func HostRegisters(m elf.Machine, c elf.Class) (*Registers, error) {
 	return RegistersOf(runtime.GOARCH, m, c)
 }
 
-// locate finds a register by the name that a probe's note uses.
-func (r *Registers) locate(m elf.Machine, c elf.Class, name string) (Location, error) {
+// Locate finds a register by the name that a probe's note uses.
+func (r *Registers) Locate(m elf.Machine, c elf.Class, name string) (Location, error) {
 	reg, ok := notes.LookupRegister(notes.Machine(m), notes.Class(c), name)
 	if !ok {
 		return Location{}, fmt.Errorf("register %q is not known on %v", name, m)

@@ -10,7 +10,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // Inode is the inode on which the kernel places uprobes of a file on an overlay.

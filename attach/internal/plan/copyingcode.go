@@ -3,7 +3,9 @@ package plan
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/binary"
 	"io"
+	"iter"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -19,33 +21,102 @@ import (
 // formats of printf.
 var mapsFiles = []string{"/proc/self/maps", "/proc/self/smaps", "/proc/self/map_files", "/proc/%d/maps", "/proc/%i/maps", "/proc/%u/maps", "/proc/%ld/maps"}
 
+// constants are the values that a call may pass, by the opcodes that put a number into a register.
+type constants map[byte]func(uint32) bool
+
+// Calls that move memory to a fixed address, make it executable, or put new memory, to copy code to,
+// in place of the old. C libraries do the last with protections that they read from files, or with
+// none.
+var (
+	moving = constants{ecx: func(flags uint32) bool { return flags == unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED }}
+	making = constants{edx: func(prot uint32) bool {
+		return prot == unix.PROT_READ|unix.PROT_EXEC || prot == unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC
+	}}
+	covering     = constants{ecx: fixed, edx: func(prot uint32) bool { return prot == unix.PROT_READ|unix.PROT_WRITE }}
+	coveringCode = constants{ecx: fixed, edx: func(prot uint32) bool { return prot == unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC }}
+)
+
+func fixed(flags uint32) bool {
+	const all = unix.MAP_FIXED | unix.MAP_ANONYMOUS | unix.MAP_PRIVATE
+	return flags&all == all && flags&^(unix.MAP_HUGE_MASK<<unix.MAP_HUGE_SHIFT) < 1<<23
+}
+
 // copyingCode says by what a program for x86-64 seems to copy its own code, "" if it does not.
 // Its calls with constants show what it asks for: many programs read what they have mapped, and
 // make memory inaccessible or executable, for other reasons.
 func copyingCode(o *operand.Object) string {
 	f := o.ELF
-	program := slices.ContainsFunc(f.Progs, func(p elf.ProgHeader) bool { return p.Type == elf.PT_INTERP })
-	if !program || len(f.Dynamic(elf.DT_SONAME)) > 0 || !imports(f, "mprotect") || !imports(f, "mmap") && !imports(f, "mmap64") {
+	asks := func(name string, _ uint32, what constants) []uint64 { return calls(f, name, what) }
+	switch program := slices.ContainsFunc(f.Progs, func(p elf.ProgHeader) bool { return p.Type == elf.PT_INTERP }); {
+	case len(f.Dynamic(elf.DT_SONAME)) > 0:
+		return ""
+	case !program && static(f): // its C library calls the kernel by numbers
+		asks = func(_ string, number uint32, what constants) []uint64 { return callsNumber(f, number, what) }
+	case !program || !imports(f, "mmap") && !imports(f, "mmap64"):
 		return ""
 	}
-	executable := func(prot uint32) bool {
-		return prot == unix.PROT_READ|unix.PROT_EXEC || prot == unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC
+	mapped := func(what constants) []uint64 {
+		return append(asks("mmap", unix.SYS_MMAP, what), asks("mmap64", unix.SYS_MMAP, what)...)
 	}
-	if !calls(f, "mprotect", edx, executable) {
-		return ""
+	made := asks("mprotect", unix.SYS_MPROTECT, making)
+	if len(made) > 0 && (len(asks("mremap", unix.SYS_MREMAP, moving)) > 0 || beside(made, mapped(covering))) || len(mapped(coveringCode)) > 0 {
+		if readsMaps(f) || imports(f, "dl_iterate_phdr") || takesOwnAddress(f) {
+			return copyingItself
+		}
 	}
-	moved := calls(f, "mremap", ecx, func(flags uint32) bool { return flags == unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED })
-	over := func(flags uint32) bool {
-		const all = unix.MAP_FIXED | unix.MAP_ANONYMOUS | unix.MAP_PRIVATE
-		return flags&all == all && flags < 1<<23
+	return ""
+}
+
+// beside reports whether some of the calls are near others, as in one function.
+func beside(calls, others []uint64) bool {
+	const near = 512
+	return slices.ContainsFunc(calls, func(a uint64) bool {
+		return slices.ContainsFunc(others, func(b uint64) bool { return a-b < near || b-a < near })
+	})
+}
+
+const copyingItself = "code that looks for itself, makes memory executable and puts it at a fixed address"
+
+// static reports whether a file is a program that has all its libraries in it.
+func static(f *safeelf.File) bool {
+	return f.Machine == elf.EM_X86_64 && f.Class == elf.ELFCLASS64 && len(f.Dynamic(elf.DT_SONAME)) == 0 && len(f.Dynamic(elf.DT_NEEDED)) == 0
+}
+
+// callsNumber returns where a program calls a function that makes a system call, and passes
+// constants that fit.
+func callsNumber(f *safeelf.File, number uint32, what constants) (found []uint64) {
+	load := binary.LittleEndian.AppendUint32([]byte{0xb8}, number) // mov $NUMBER,%eax
+	const reach = 64                                               // of a function's beginning
+	var stubs []uint64
+	for s := range code(f) {
+		each(f, s, string(load), func(_ []byte, at, _ uint64) bool {
+			stubs = append(stubs, at)
+			return false
+		})
 	}
-	if !moved && !calls(f, "mmap", ecx, over) && !calls(f, "mmap64", ecx, over) {
-		return ""
+	for s := range code(f) {
+		each(f, s, "\xe8", func(before []byte, at, target uint64) bool {
+			if what.passed(f, before) && slices.ContainsFunc(stubs, func(at uint64) bool { return at-target < reach }) {
+				found = append(found, at)
+			}
+			return false
+		})
 	}
-	if !readsMaps(f) && !(moved && (imports(f, "dl_iterate_phdr") || takesOwnAddress(f))) {
-		return ""
+	return found
+}
+
+// passed reports whether code before a call puts constants that fit into the registers.
+func (c constants) passed(f *safeelf.File, before []byte) bool {
+	found := 0
+	for register, fits := range c {
+		for i := range max(len(before)-4, 0) {
+			if before[i] == register && fits(f.ByteOrder.Uint32(before[i+1:])) {
+				found++
+				break
+			}
+		}
 	}
-	return "code that looks for itself, makes memory executable and puts it at a fixed address"
+	return found == len(c)
 }
 
 // readsMaps reports whether a file has the name of one in /proc that says what is mapped.
@@ -72,42 +143,45 @@ const (
 	edx = 0xba // the third
 )
 
-// calls reports whether a program for x86-64 calls a function of a library and passes, in a
-// register, a constant that fits.
-func calls(f *safeelf.File, name string, register byte, fits func(uint32) bool) bool {
+// calls returns where a program for x86-64 calls a function of a library and passes constants
+// that fit.
+func calls(f *safeelf.File, name string, what constants) (found []uint64) {
 	slot := slotOf(f, name)
 	if slot == 0 {
-		return false
+		return nil
 	}
-	var parts []elf.SectionHeader
 	stub := uint64(0)
-	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Type != elf.SHT_PROGBITS {
-			continue
-		}
-		parts = append(parts, s)
-		each(f, &s, "\xff\x25", func(_ []byte, at, target uint64) bool { // jmp *SLOT(%rip)
+	for s := range code(f) {
+		each(f, s, "\xff\x25", func(_ []byte, at, target uint64) bool { // jmp *SLOT(%rip)
 			if target == slot {
 				stub = at
 			}
 			return target == slot
 		})
 	}
-	passes := func(before []byte, _, target uint64) bool {
+	passes := func(before []byte, at, target uint64) bool {
 		// The stub may begin with endbr64, a prefix of the jump, or the number of the slot.
-		if target != slot && (stub == 0 || stub-target > 10) {
-			return false
-		}
-		for i := range max(len(before)-4, 0) {
-			if before[i] == register && fits(f.ByteOrder.Uint32(before[i+1:])) {
-				return true
-			}
+		if (target == slot || stub != 0 && stub-target <= 10) && what.passed(f, before) {
+			found = append(found, at)
 		}
 		return false
 	}
-	return slices.ContainsFunc(parts, func(s elf.SectionHeader) bool {
-		return each(f, &s, "\xe8", passes) || each(f, &s, "\xff\x15", passes) // call STUB; call *SLOT(%rip)
-	})
+	for s := range code(f) {
+		each(f, s, "\xe8", passes)     // call STUB
+		each(f, s, "\xff\x15", passes) // call *SLOT(%rip)
+	}
+	return found
+}
+
+// code yields the sections of a file that hold instructions.
+func code(f *safeelf.File) iter.Seq[*elf.SectionHeader] {
+	return func(yield func(*elf.SectionHeader) bool) {
+		for i := range f.Sections {
+			if s := &f.Sections[i]; s.Flags&elf.SHF_EXECINSTR != 0 && s.Type == elf.SHT_PROGBITS && !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // takesOwnAddress reports whether code of a program takes the address of its first byte, as
@@ -118,11 +192,7 @@ func takesOwnAddress(f *safeelf.File) bool {
 		return false
 	}
 	first := f.Progs[i].Vaddr
-	for i := range f.Sections {
-		s := &f.Sections[i]
-		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Type != elf.SHT_PROGBITS {
-			continue
-		}
+	for s := range code(f) {
 		is := func(_ []byte, _, target uint64) bool { return target == first }
 		for reg := range byte(8) {
 			for _, rex := range []byte{0x48, 0x4c} { // lea FIRST(%rip),REG

@@ -112,7 +112,7 @@ func TestMisjudged(t *testing.T) {
 			asked := false
 			s := site{probe: &p, object: &operand.Object{Window: append(code, make([]byte, maxReading)...)}}
 			pl := &Planner{
-				pageSize: 4096, switches: map[*operand.Object]string{s.object: ""},
+				pageSize: 4096, switches: map[*operand.Object]string{s.object: ""}, throwers: map[*operand.Object]thrower{s.object: throwsNever},
 				try: func([]byte) bool { asked = true; return true },
 			}
 			checks := kindOf(&p).checks

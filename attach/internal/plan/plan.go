@@ -40,11 +40,13 @@ type Planner struct {
 	switches     map[*operand.Object]string // see switchesStacks
 	switching    map[int]string             // by process
 	switchFiles  map[procfs.ID]bool
+	throwers     map[*operand.Object]thrower
 	site         site // the last one, not one for each of a hundred thousand
 	shared       map[*operand.Object]map[uint64][]notes.Note
 	taken        map[takenSite]*reader.Probe
 	copier       map[*operand.Object]string // what copies code in an object, "" for nothing
 	preloads     map[int]string             // and in a process
+	colds        map[*operand.Object][]cold
 }
 
 // New returns a Planner. With force it accepts sites where attaching does harm,
@@ -63,8 +65,10 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 		switches:     map[*operand.Object]string{},
 		switching:    map[int]string{},
 		switchFiles:  map[procfs.ID]bool{},
+		throwers:     map[*operand.Object]thrower{},
 		copier:       map[*operand.Object]string{},
 		preloads:     map[int]string{},
+		colds:        map[*operand.Object][]cold{},
 	}
 }
 

@@ -6,30 +6,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // returnAddress refuses the returns of functions that break when a return probe
-// replaces their return address.
+// replaces their return address, and whose return instructions cannot take its place.
 func (pl *Planner) returnAddress(s *site) {
-	switch fn := s.probe.Target; {
-	case fn.Convention.IsGo():
-		s.Reason = fmt.Errorf("a return probe replaces a return address on the stack, which Go reads when it moves stacks: %w", ErrUnsafe)
-	case keepsReturn(fn), s.isX86() && readsReturn(s.object.BytesAt(s.Offset, int(min(cmp.Or(fn.Size, maxReading), maxReading))), s.isX86_64()):
-		s.Reason = fmt.Errorf("the function reads its return address, or has none, and a return probe replaces it: %w", ErrUnsafe)
-	case pl.switchesStacks(s) != "":
-		s.Reason = fmt.Errorf("%s has, or imports, functions that switch stacks, as coroutines do, and a function that is left in this way would lose its return: %w", pl.switchesStacks(s), ErrUnsafe)
-	case throws(fn, s.object):
-		s.Reason = fmt.Errorf("an exception or panic could pass through the function, whose return address a return probe replaces, and would not be caught: %w", ErrUnsafe)
+	why, instead := pl.endangered(s)
+	if why == "" {
+		return
+	}
+	s.Reason = fmt.Errorf("%s: %w", why, ErrUnsafe)
+	if _, err := pl.instructions(s); instead && err != nil {
+		s.Reason = fmt.Errorf("%s; its return instructions cannot be traced instead: %w: %w", why, err, ErrUnsafe)
 	}
 }
 
-// throws reports whether an exception may pass through the function: its
-// language has exceptions, and its object has tables to handle them.
-func throws(fn *reader.Function, obj *operand.Object) bool {
-	mangled := func(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") }
-	return slices.ContainsFunc(fn.Symbols, mangled) && obj.ELF.Section(".gcc_except_table") != nil
+// endangered returns why the function of the site breaks when its return address is replaced, ""
+// if it does not, and whether its return instructions are returns to who calls it.
+func (pl *Planner) endangered(s *site) (why string, instead bool) {
+	switch fn := s.probe.Target; {
+	case fn.Convention.IsGo():
+		return "a return probe replaces a return address on the stack, which Go reads when it moves stacks", true
+	case keepsReturn(fn):
+		return "the function reads its return address, or has none, and a return probe replaces it", false
+	case s.isX86() && readsReturn(s.object.BytesAt(s.Offset, int(min(cmp.Or(fn.Size, maxReading), maxReading))), s.isX86_64()):
+		return "the function reads its return address, and a return probe replaces it", true
+	case pl.switchesStacks(s) != "":
+		return fmt.Sprintf("%s has, or imports, functions that switch stacks, as coroutines do, and a function that is left in this way would lose its return", pl.switchesStacks(s)), true
+	case pl.throws(fn, s.object):
+		return "an exception or panic could pass through the function, whose return address a return probe replaces, and would not be caught", true
+	}
+	return "", false
 }
 
 // keepsReturn reports whether the function looks at its return address, stores it for a later

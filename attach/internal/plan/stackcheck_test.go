@@ -135,11 +135,22 @@ func callsOne(code []byte, addr uint64, targets []uint64, m elf.Machine) bool {
 	return false
 }
 
+// largeARM64 is the check of a function of arm64 whose frame has 40,000 bytes.
+var largeARM64 = []byte{0x90, 0x0b, 0x40, 0xf9, 0x1b, 0x7a, 0x93, 0xd2, 0xf1, 0x63, 0x3b, 0xeb, 0x43, 0x05, 0, 0x54, 0x3f, 0x02, 0x10, 0xeb, 0x09, 0x05, 0, 0x54}
+
+// TestStackCheckLarge checks that entries of such functions lie behind it.
+func TestStackCheckLarge(t *testing.T) {
+	if n := behindStackCheck(append(largeARM64, 0x1b, 0x8a, 0x93, 0xd2), elf.EM_AARCH64); n != len(largeARM64) {
+		t.Errorf("a check of %d bytes, want %d", n, len(largeARM64))
+	}
+}
+
 // FuzzStackCheck looks for checks in arbitrary bytes.
 func FuzzStackCheck(f *testing.F) {
 	f.Add([]byte{0x49, 0x3b, 0x66, 0x10, 0x76, 0x20}, false)
 	f.Add([]byte{0x4c, 0x8d, 0xa4, 0x24, 0, 0, 0, 0xff, 0x4d, 0x3b, 0x66, 0x10, 0x0f, 0x86, 1, 2, 3, 4}, false)
 	f.Add([]byte{0x90, 0x0b, 0x40, 0xf9, 0xff, 0x63, 0x30, 0xeb, 0x49, 0, 0, 0x54}, true)
+	f.Add(largeARM64, true)
 	f.Fuzz(func(t *testing.T, code []byte, arm bool) {
 		m := elf.EM_X86_64
 		if arm {

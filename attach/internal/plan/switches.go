@@ -109,27 +109,11 @@ func (pl *Planner) fileSwitches(f *procfs.File) bool {
 // hasSwitch reports whether a file has, or imports, such a function, or code that does the
 // same, unless it is one of those libraries.
 func hasSwitch(f *safeelf.File, file *reader.File, except []string) bool {
-	const most = 64 << 20
-	for _, name := range f.Dynamic(elf.DT_SONAME) {
-		if slices.ContainsFunc(except, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-			return false
-		}
+	if isOf(f, except) {
+		return false
 	}
-	for _, table := range []string{".dynstr", ".strtab"} {
-		s := f.Section(table)
-		if s == nil {
-			continue
-		}
-		names, err := f.Data(s, most)
-		if err != nil {
-			continue
-		}
-		for _, name := range stackSwitches {
-			// GNU ld writes versions behind names.
-			if bytes.Contains(names, []byte(name+"\x00")) || bytes.Contains(names, []byte(name+"@")) {
-				return true
-			}
-		}
+	if hasName(f, stackSwitches) {
+		return true
 	}
 	_, found := stackswitch.Find(f, func(addr uint64) (start uint64, known, skip bool) {
 		fn := file.Instruction(addr).Target
@@ -138,4 +122,33 @@ func hasSwitch(f *safeelf.File, file *reader.File, except []string) bool {
 		return fn.Address, addr-fn.Address < fn.Size, skip
 	})
 	return found
+}
+
+// hasName reports whether a file has, or imports, a symbol whose name is, or ends with, one of these.
+func hasName(f *safeelf.File, names []string) bool {
+	const most = 64 << 20
+	for _, table := range []string{".dynstr", ".strtab"} {
+		s := f.Section(table)
+		if s == nil {
+			continue
+		}
+		all, err := f.Data(s, most)
+		if err != nil {
+			continue
+		}
+		for _, name := range names {
+			// GNU ld writes versions behind names.
+			if bytes.Contains(all, []byte(name+"\x00")) || bytes.Contains(all, []byte(name+"@")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isOf reports whether a file is one of those libraries.
+func isOf(f *safeelf.File, libraries []string) bool {
+	return slices.ContainsFunc(f.Dynamic(elf.DT_SONAME), func(name string) bool {
+		return slices.ContainsFunc(libraries, func(begin string) bool { return strings.HasPrefix(name, begin) })
+	})
 }

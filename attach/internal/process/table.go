@@ -46,23 +46,29 @@ func lifetimeOf(pid int) lifetime {
 	return lifetime{ticks * clockTick, clockTick}
 }
 
-// NewTable creates the table of processes to trace.
-func NewTable(procs *Set) (*ebpf.Map, error) {
-	m, err := ebpf.NewMap(&ebpf.MapSpec{
-		Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(len(procs.PIDs)),
-	})
+// NewTable creates the table of processes to trace, of a size.
+func NewTable(procs *Set, size int) (*ebpf.Map, error) {
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_processes", Type: ebpf.Hash, KeySize: 4, ValueSize: 16, MaxEntries: uint32(size)})
 	if err != nil {
-		return nil, fmt.Errorf("create a map of %d processes: %w", len(procs.PIDs), err)
+		return nil, fmt.Errorf("create a map of %d processes: %w", size, err)
 	}
 	for _, pid := range procs.PIDs {
-		life := lifetimeOf(pid)
-		if procs.Ended(pid) {
-			continue // it may be another process's
-		}
-		if err := m.Put(uint32(pid), life); err != nil {
+		if err := Enter(m, procs, pid); err != nil {
 			m.Close()
-			return nil, fmt.Errorf("add process %d to the map: %w", pid, err)
+			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// Enter enters a process of a set into a table, unless it has ended.
+func Enter(m *ebpf.Map, procs *Set, pid int) error {
+	life := lifetimeOf(pid)
+	if procs.Ended(pid) {
+		return nil // it may be another process's
+	}
+	if err := m.Put(uint32(pid), life); err != nil {
+		return fmt.Errorf("add process %d to the map: %w", pid, err)
+	}
+	return nil
 }

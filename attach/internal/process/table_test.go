@@ -26,7 +26,7 @@ func TestTable(t *testing.T) {
 	if err := ended.End(); err != nil {
 		t.Fatal(err)
 	}
-	table, err := NewTable(set)
+	table, err := NewTable(set, len(set.PIDs))
 	if errors.Is(err, os.ErrPermission) {
 		needs.Skip(t, "%v", err)
 	}

@@ -68,10 +68,10 @@ func PowerBucket(value uint64, kind reader.FieldKind) int {
 // BoundsTable returns the table in which programs look up a value's bucket: the
 // bounds as order keys, numbers whose unsigned order is the values', filled up with a key that no
 // value exceeds.
-func BoundsTable(bounds []float64, kind reader.FieldKind, size uint8) []byte {
+func BoundsTable(bounds []float64, kind reader.FieldKind) []byte {
 	table := make([]byte, 0, 8*BoundsEntries(len(bounds)))
 	for _, b := range bounds {
-		table = binary.NativeEndian.AppendUint64(table, orderBound(b, kind, size))
+		table = binary.NativeEndian.AppendUint64(table, orderBound(b, kind))
 	}
 	for len(table) < cap(table) {
 		table = binary.NativeEndian.AppendUint64(table, math.MaxUint64)
@@ -85,18 +85,10 @@ func BoundsEntries(n int) int { return 1<<bits.Len(uint(n)) - 1 }
 
 // orderBound returns the smallest order key of a value ≥ b, or the greatest key
 // if there is no such value.
-func orderBound(b float64, kind reader.FieldKind, size uint8) uint64 {
+func orderBound(b float64, kind reader.FieldKind) uint64 {
 	switch kind {
 	case reader.Float:
-		bits := math.Float64bits(b)
-		if size == 4 {
-			narrow := float32(b)
-			if float64(narrow) < b {
-				narrow = math.Nextafter32(narrow, float32(math.Inf(1)))
-			}
-			bits = uint64(math.Float32bits(narrow)) << 32
-		}
-		return uint64(filter.FloatOrder(bits)) ^ 1<<63
+		return uint64(filter.FloatOrder(math.Float64bits(b))) ^ 1<<63
 	case reader.Int:
 		b = math.Ceil(b)
 		switch {

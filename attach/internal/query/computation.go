@@ -24,11 +24,13 @@ type Computation struct {
 // ByStack reports whether groups are told apart by stack, unless an argument is called so.
 func (c *Computation) ByStack() bool { return slices.Contains(c.By, Stack) }
 
-// Values returns the sums that make what is computed.
+// Values returns the sums that make what is computed. Quantiles, which are middles of buckets, lie
+// between the least and the greatest value.
 func (c *Computation) Values() Values {
+	fine := len(c.Quantiles) > 0
 	return Values{
-		Value: c.Value != "", Sum: c.Sum || c.Avg || c.Stddev, Min: c.Min, Max: c.Max, Hist: c.Hist,
-		Squares: c.Stddev, Fine: len(c.Quantiles) > 0,
+		Value: c.Value != "", Sum: c.Sum || c.Avg || c.Stddev, Min: c.Min || fine, Max: c.Max || fine, Hist: c.Hist,
+		Squares: c.Stddev, Fine: fine,
 		Division: c.division(), Bounds: len(c.Bounds),
 	}
 }

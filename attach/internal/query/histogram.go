@@ -27,7 +27,7 @@ var divisions = [Divisions]struct {
 }{
 	ByPowers: {
 		func(*Values) int { return HistBuckets },
-		func(in *Input, bits uint64, _ []uint64) int { return PowerBucket(in.Wide(bits), in.Kind) },
+		func(in *Input, bits uint64, _ []uint64) int { return PowerBucket(bits, in.Kind) },
 		func(i int, kind reader.FieldKind, _ []float64) (lo, hi float64) { return BucketOfPower(i, kind) },
 	},
 	ByBounds: {

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"math"
+
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
@@ -39,7 +41,7 @@ type Input struct {
 	Offset  uint32
 	String  record.String
 	// Widened says that the number has the other sign at the site, or as a floating-point number
-	// 4 bytes: its Kind and Size are those of all sites, see Join.
+	// 4 bytes: all sites have its Kind and Size, see Join and WidenFloat.
 	Widened bool
 }
 
@@ -79,4 +81,36 @@ func (in *Input) FilterKind() filter.Kind {
 		return filter.String
 	}
 	return filter.Uint
+}
+
+// ValueInput stands for the value of an aggregate among Inputs that have faults.
+const ValueInput = 0xfffe
+
+// Fault is an argument that a condition could not read, so that an event did not pass, or the
+// value of an aggregate, so that it was lost.
+type Fault struct {
+	Site  uint32 // the number
+	Low   uint32 // the lowest 12 bits of the address at which it is, which files have as well; of records 0
+	Input int    // of Signature.Inputs, or ValueInput
+	Mark  uint8  // why
+}
+
+// Order returns the order key of a value: a number whose unsigned order is the value's.
+func (in *Input) Order(bits uint64) uint64 {
+	switch in.Kind {
+	case reader.Float:
+		return uint64(filter.FloatOrder(bits)) ^ 1<<63
+	case reader.Int:
+		return bits ^ 1<<63
+	}
+	return bits
+}
+
+// Wide returns the bits of a value, and of a floating-point number the bits that it has as one of 64 bits: a
+// number of 32 bits has them in its upper half.
+func (in *Input) Wide(bits uint64) uint64 {
+	if in.Kind == reader.Float && in.Size == 4 {
+		return math.Float64bits(float64(math.Float32frombits(uint32(bits >> 32))))
+	}
+	return bits
 }

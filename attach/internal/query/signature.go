@@ -41,6 +41,9 @@ type Signature struct {
 	// Sample is N to record one in N of the events that pass, by chance; 0 and 1 mean all.
 	Sample int
 
+	// Signal is sent to the process of each event that is recorded, and only as many are.
+	Signal Signal
+
 	// Omit is what nobody asked for.
 	Omit Omit
 
@@ -161,4 +164,51 @@ type Hook struct {
 	Type   ebpf.ProgramType
 	Attach ebpf.AttachType // 0 for perf events
 	Sleeps bool            // programs may have memory brought in that is not resident
+}
+
+// FiltersEarly reports whether the condition is tested before anything is read: it
+// compares nothing but what registers hold and what is known of the task. An event that
+// does not pass costs least then. Starts and ends are matched all the same, so theirs is
+// tested later.
+func (s *Signature) FiltersEarly() bool {
+	if s.Aggregate != nil && s.Aggregate.Role != RoleNone {
+		return false
+	}
+	for i := range s.Inputs {
+		switch in := &s.Inputs[i]; in.Source {
+		case InputConstant, InputRegister:
+		case InputOperand:
+			if s.Operands[in.Index].Kind == operand.Memory {
+				return false
+			}
+		default:
+			if !in.Source.ofTask() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// NamesSite reports whether the code needs to know which site fired: a record says so,
+// and so may a key, or a group's stack.
+func (s *Signature) NamesSite() bool {
+	if s.Aggregate == nil || s.Aggregate.Whole {
+		return true
+	}
+	for in := range s.Aggregate.Inputs {
+		if in.Source == InputProbe || in.Source == InputStack {
+			return true
+		}
+	}
+	return false
+}
+
+// Filters reports whether a condition, sampling, or a lack of signals may reject an event. A start is
+// kept even then.
+func (s *Signature) Filters() bool {
+	if s.Aggregate == nil || s.Aggregate.Role == RoleNone {
+		return s.Condition != nil || s.Sample > 1 || s.Signal != 0
+	}
+	return s.Aggregate.Role == RoleEnd
 }

@@ -14,6 +14,9 @@ const (
 	InputComm
 	InputCPU // the number of the CPU
 	InputUID // of the user, in the initial user namespace
+	// InputGoCall is a call of a Go function: its goroutine and how deep it is on the
+	// goroutine's stack, which moves.
+	InputGoCall
 
 	firstOfTask = 64 // behind all others
 )

@@ -4,14 +4,13 @@ import "github.com/go-usdt/usdt/reader"
 
 // Join returns what stands for the values of two sites, if they can be of one kind. Integers
 // of different signs are signed together; a constant that is not negative has either sign.
-// Floating-point numbers of different sizes have the greater one.
 func (in *Input) Join(other *Input) (both Input, ok bool) {
 	switch {
 	case in.Meaning != other.Meaning:
 		return *in, false
 	case in.Kind != other.Kind && !(in.isInteger() && other.isInteger()):
 		return *in, false
-	case in.hasEitherSign(), in.narrower(other):
+	case in.hasEitherSign():
 		return *other, true
 	case in.Kind == other.Kind || other.hasEitherSign():
 		return *in, true
@@ -29,19 +28,18 @@ func (in *Input) hasEitherSign() bool {
 	return in.Source == InputConstant && in.isInteger() && int64(in.Value) >= 0
 }
 
-// narrower reports whether all floating-point numbers like in are some like other.
-func (in *Input) narrower(other *Input) bool {
-	return in.Kind == reader.Float && other.Kind == reader.Float && in.Size < other.Size
+// Widen gives an integer the kind that all sites have in common.
+func (in *Input) Widen(common *Input) {
+	if in.Source != InputMissing && in.isInteger() && in.Kind != common.Kind {
+		in.Kind, in.Widened = common.Kind, !in.hasEitherSign()
+	}
 }
 
-// Widen gives a number the kind and size that all sites have in common.
-func (in *Input) Widen(common *Input) {
-	switch {
-	case in.Source == InputMissing:
-	case in.narrower(common):
-		in.Size, in.Widened = common.Size, true
-	case in.isInteger() && in.Kind != common.Kind:
-		in.Kind, in.Widened = common.Kind, !in.hasEitherSign()
+// WidenFloat makes a floating-point number one of 8 bytes: what is added up at the first sites is
+// of that size, whatever sites are found later.
+func (in *Input) WidenFloat() {
+	if in.Kind == reader.Float && in.Size == 4 {
+		in.Size, in.Widened = 8, true
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // How long a process that starts waits for its semaphores: much longer than the tracer

@@ -134,7 +134,10 @@ func TestAttach(t *testing.T) {
 			t.Errorf("%v: %d programs are used", kind, len(used))
 		}
 		links := len(a.links)
-		if err := a.Retire([]discover.Owner{{File: procfs.ID{Inode: 2}}}); err != nil {
+		closed := make(chan error, 1)
+		a.Leave([]discover.Owner{{File: procfs.ID{Inode: 2}}}, func(err error) { closed <- err })
+		a.Left(planned(2))
+		if err := <-closed; err != nil {
 			t.Error(err)
 		}
 		if n := attached(); n != 5 || len(a.links) >= links {
@@ -222,13 +225,12 @@ func TestHalted(t *testing.T) {
 func TestDrop(t *testing.T) {
 	a := Unattached(planned(2, 1, 2))
 	a.Drop(func(s *Site) bool { return s.Path == "/lib/1" })
-	if a.LookAt(0, func(p Plan) {
+	a.LookAt(0, func(p Plan) {
 		if len(p) != 2 || p[0].Path != "/lib/2" {
 			t.Errorf("left are %d sites", len(p))
 		}
-	}); a.Retire(nil) != nil {
-		t.Error("nothing cannot be retired")
-	}
+	})
+	a.Leave(nil, func(error) { t.Error("nothing was left") })
 }
 
 // TestMiscounted checks what is said where the kernel's count of a semaphore cannot be kept.

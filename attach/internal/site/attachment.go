@@ -10,8 +10,9 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // waiters bounds the links that are made or closed at a time: their waits for
@@ -28,12 +29,15 @@ type Attachment struct {
 
 	closing sync.Once // later calls of Close wait for the first
 
-	mu       sync.Mutex // of what follows, and of plan
-	known    int        // sites that the plan has, or had
+	mu       sync.Mutex    // of what follows, and of plan
+	known    int           // sites that the plan has, or had
+	changed  chan struct{} // closed when the plan changes, or a detaches; nil if nobody waits
 	links    []link.Link
-	counts   counts // kept until the links are gone
+	leaving  map[discover.Owner]chan struct{} // closed when the links are; see Leave
+	counts   counts                           // kept until the links are gone
 	detached bool
 	err      error
+	pins     pins
 
 	// Halt makes the programs do nothing from now on, all at the same time; nil if that is
 	// not possible. Slow says that links may then be closed later.
@@ -147,12 +151,17 @@ func (a *Attachment) Adopt(more *Attachment) error {
 		a.known++
 	}
 	a.plan = append(a.plan, more.plan...)
+	a.hasChanged()
 	if !a.detached {
 		defer a.mu.Unlock()
+		var err error
+		if a.pins.dir != "" {
+			err = a.pin(more.links)
+		}
 		a.links = append(a.links, more.links...)
 		a.counts.adopt(more.counts)
 		a.released = append(a.released, more.released...)
-		return nil
+		return err
 	}
 	a.adopted = append(a.adopted, more)
 	a.mu.Unlock()
@@ -193,6 +202,12 @@ func (a *Attachment) detach() (released []func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.detached = true
+	a.hasChanged()
+	for _, done := range a.leaving {
+		a.mu.Unlock()
+		<-done
+		a.mu.Lock()
+	}
 	released, a.released = a.released, nil
 	a.counts.settle()
 	now, later := a.links, []link.Link(nil)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/plan"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/semaphore"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -174,11 +176,17 @@ func (c *counts) close() error {
 }
 
 func closeLinks(links []link.Link) error {
-	var errs []error
-	for _, l := range links {
-		errs = append(errs, l.Close())
+	var eg errgroup.Group
+	eg.SetLimit(waiters)
+	if len(links) > 0 {
+		if _, slow := links[0].Rest(); slow {
+			eg.SetLimit(closers)
+		}
 	}
-	return errors.Join(errs...)
+	for _, l := range links {
+		eg.Go(l.Close)
+	}
+	return eg.Wait()
 }
 
 // Silent returns how many processes went on before their semaphores were raised: they

@@ -61,6 +61,7 @@ type groupKey struct {
 	file procfs.ID // a site that waits for the path to be mapped stays when another is left
 	pid  int
 	kind reader.ProbeKind
+	ret  bool // see reader.Probe.AtRET
 	prog *ebpf.Program
 }
 
@@ -73,7 +74,7 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if s.Shared {
 		pid = 0
 	}
-	key := groupKey{s.Path, s.file, pid, s.Probe.Kind, prog}
+	key := groupKey{s.Path, s.file, pid, s.Probe.Kind, s.Probe.AtRET, prog}
 	gr := g.last
 	if gr == nil || key != g.key {
 		gr = g.byKey[key]
@@ -81,7 +82,7 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if gr == nil {
 		gr = &Group{Group: link.Group{
 			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.Procs.Ended(pid) },
-			Returns: s.Probe.Kind == reader.Uretprobe, Session: g.Session, Prog: prog,
+			Returns: s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET, Session: g.Session, Prog: prog,
 		}}
 		if obj := g.Objects[s.Path]; obj != nil {
 			gr.Open, gr.object = obj.Path(), obj

@@ -64,6 +64,19 @@ func (s *Site) Snapshot() Report {
 	return r
 }
 
+// Snapshots returns what callers get to know about the sites of a plan: copies, which later calls do
+// not change.
+func Snapshots[S any](plan Plan, of func(Report) S) []S {
+	if plan == nil {
+		return nil
+	}
+	out := make([]S, len(plan))
+	for i := range plan {
+		out[i] = of(plan[i].Snapshot())
+	}
+	return out
+}
+
 // Plan lists sites.
 type Plan []Site
 
@@ -89,6 +102,27 @@ func PlanOf(found discover.Sites) Plan {
 		plan = append(plan, Site{Report: Report{Probe: s.Probe, PID: s.PID}, file: s.File})
 	}
 	return plan
+}
+
+// AtReturns puts the probes at return instructions that the planner names in place of return
+// probes. It is called before sites are decided about.
+func (p Plan) AtReturns(planner *plan.Planner) Plan {
+	for i := 0; i < len(p); i++ {
+		if s := &p[i]; s.Probe.Kind == reader.Uretprobe && !s.Local && s.Reason == nil {
+			probes := planner.Returns(&s.Probe, s.PID)
+			if len(probes) == 0 {
+				continue
+			}
+			sites := make(Plan, len(probes))
+			for j := range sites {
+				sites[j] = *s
+				sites[j].Probe = probes[j]
+			}
+			p = slices.Replace(p, i, i+1, sites...)
+			i += len(sites) - 1
+		}
+	}
+	return p
 }
 
 // Decide decides about all sites, except local and refused ones. When ctx is done, it ends with

@@ -16,8 +16,7 @@ import (
 // Links that many processes share are not restricted to one.
 func (a *Attachment) Stranded(kind link.Kind, procs *process.Set, search *discover.Search) (owners []discover.Owner) {
 	for pid, l := range a.oldest() {
-		stranded := kind == link.Multi && l.Stranded() ||
-			kind == link.Perf && procs.LeaderGone(pid) && procs.WatchLeader(pid)
+		stranded := !kind.Led() && l.Stranded() || kind.Led() && procs.LeaderGone(pid) && procs.WatchLeader(pid)
 		if stranded && !procs.Ended(pid) {
 			owners = append(owners, a.ownersOf(pid)...)
 			search.Forget(pid)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestCountsAdd checks that no number is left out when those of sources are added.
+// TestCountsAdd checks that the sum of two sources has every number.
 func TestCountsAdd(t *testing.T) {
 	var c, more Counts
 	for _, of := range []*Counts{&c, &more} {

@@ -181,6 +181,14 @@ func (l *Losses) Take() []Lost {
 	return all
 }
 
+// Copy returns all.
+func (l *Losses) Copy() []Lost {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lookLocked()
+	return slices.Clone(l.all)
+}
+
 // know adds losses of recordings, which come in no order.
 func (l *Losses) know(more []tracefile.Loss) {
 	l.mu.Lock()

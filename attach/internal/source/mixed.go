@@ -17,11 +17,11 @@ type mixed struct {
 }
 
 // With returns a source that also has the records of another one, unless that is nil.
-func (r *Rings) With(kernel Source) Source {
+func (r *Rings) With(kernel Source) (Source, error) {
 	if kernel == nil {
-		return r
+		return r, nil
 	}
-	return &mixed{kernel: kernel, local: r}
+	return &mixed{kernel: kernel, local: r}, nil
 }
 
 func (m *mixed) Next(buf []byte) (rec []byte, more bool, err error) {

@@ -149,3 +149,15 @@ func (s *Process) stats(n ring.Counts) Counts {
 		Full: n.Full, Contended: n.Contended,
 	}
 }
+
+// Of returns the last session with a process, nil if there is none.
+func (r *Rings) Of(pid int) *Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range slices.Backward(r.all) {
+		if s.PID == pid && !s.IsGone() {
+			return s
+		}
+	}
+	return nil
+}

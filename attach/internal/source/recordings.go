@@ -176,7 +176,7 @@ func (r *Recordings) Begun()                 {}
 func (r *Recordings) Leave([]discover.Owner) {}
 
 // With returns the files: nothing else has events beside them.
-func (r *Recordings) With(Source) Source { return r }
+func (r *Recordings) With(Source) (Source, error) { return r, nil }
 
 // Claim says of the sites of a plan what the files have of them.
 func (r *Recordings) Claim(_ context.Context, plan site.Plan, _ func(pid int)) (site.Plan, error) {
@@ -336,6 +336,9 @@ func (r *Recordings) Drain() (n uint64) {
 	}
 	return n
 }
+
+// Dropped returns none: a file says itself when events were lost.
+func (r *Recordings) Dropped() (uint64, error) { return 0, nil }
 
 // Counts returns the numbers of the records that have been read. Records that the
 // recorders have lost may belong to any probe.

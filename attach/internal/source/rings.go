@@ -228,6 +228,12 @@ func (r *Rings) Counts() (Counts, error) {
 	return st, nil
 }
 
+// Dropped returns how many events were lost.
+func (r *Rings) Dropped() (uint64, error) {
+	c, err := r.Counts()
+	return c.Lost, err
+}
+
 func (r *Rings) Close() error {
 	r.ending()
 	r.reading.Lock()
@@ -389,17 +395,5 @@ func (r *Rings) Add(s *Process) error {
 		return errors.Join(ErrEnd, s.Close())
 	}
 	r.all = append(slices.Clip(r.all), s)
-	return nil
-}
-
-// Of returns the last session with a process, nil if there is none.
-func (r *Rings) Of(pid int) *Process {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range slices.Backward(r.all) {
-		if s.PID == pid && !s.IsGone() {
-			return s
-		}
-	}
 	return nil
 }

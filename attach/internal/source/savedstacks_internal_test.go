@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 )
 
 // deepFile is a file of which each record has a stack of its own.
 type deepFile struct{ traceFile }
 
 func (deepFile) stack(number uint64) *event.Stack {
-	return event.SavedStack(make([]uint64, 127), nil, nil)
+	return decode.SavedStack(make([]uint64, 127), nil, nil)
 }
 
 // TestSavedStacksForgotten checks that the stacks of records are kept in bounded memory, each

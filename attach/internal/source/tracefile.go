@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/tracefile"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -40,11 +41,11 @@ func (f traceFile) stack(number uint64) *event.Stack {
 	s := f.Stack(number)
 	switch {
 	case s == nil:
-		return event.SavedStack(nil, nil, errStackDamaged)
+		return decode.SavedStack(nil, nil, errStackDamaged)
 	case s.Err != "":
-		return event.SavedStack(s.PCs, s.Names, errors.New(s.Err))
+		return decode.SavedStack(s.PCs, s.Names, errors.New(s.Err))
 	}
-	return event.SavedStack(s.PCs, s.Names, nil)
+	return decode.SavedStack(s.PCs, s.Names, nil)
 }
 
 func (f traceFile) stats() Counts {

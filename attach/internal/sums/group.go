@@ -53,18 +53,28 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe,
 	if l.Wanted.Sum {
 		g.Sum = number(sum)
 	}
+	var upper any // the average, rounded up
 	if l.Wanted.Avg {
-		if avg /= float64(g.Count); meaning == reader.Duration {
+		avg /= float64(g.Count)
+		switch upper = number(uint64(int64(math.Ceil(avg)))); kind {
+		case reader.Float:
+			upper = number(math.Float64bits(avg))
+		case reader.Uint:
+			upper = number(uint64(math.Ceil(avg)))
+		}
+		if meaning == reader.Duration {
 			g.Avg = time.Duration(math.Round(avg))
 		} else {
 			g.Avg = avg
 		}
 	}
+	least := number(unorder(^words[query.WordMin], kind))
+	most := number(unorder(words[query.WordMax], kind))
 	if l.Wanted.Min {
-		g.Min = number(unorder(^words[query.WordMin], kind, l.Value.Size))
+		g.Min = least
 	}
 	if l.Wanted.Max {
-		g.Max = number(unorder(words[query.WordMax], kind, l.Value.Size))
+		g.Max = most
 	}
 	if l.Wanted.Stddev {
 		g.Stddev = stddevOf(l, words)
@@ -72,16 +82,14 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe,
 	values := l.Wanted.Values()
 	g.Hist = bucketsOf(l, words[query.WordHist:values.HistEnd()])
 	if len(l.Wanted.Quantiles) > 0 {
-		g.Quantiles = quantilesOf(l, words, number)
-		clamp(&g)
+		g.Quantiles = quantilesOf(l, words, upper, least, most, number)
 	}
 	g.Meaning = meaning
 	return g
 }
 
-// unorder undoes the order of minima and maxima. It returns the bits of a number of
-// 64 bits.
-func unorder(u uint64, kind reader.FieldKind, size uint8) uint64 {
+// unorder undoes the order of minima and maxima.
+func unorder(u uint64, kind reader.FieldKind) uint64 {
 	if kind == reader.Uint {
 		return u
 	}
@@ -91,9 +99,6 @@ func unorder(u uint64, kind reader.FieldKind, size uint8) uint64 {
 	}
 	if i < 0 {
 		i ^= math.MaxInt64
-	}
-	if size == 4 {
-		return math.Float64bits(float64(math.Float32frombits(uint32(uint64(i) >> 32))))
 	}
 	return uint64(i)
 }
@@ -126,10 +131,6 @@ func decodePart(p *query.Part, arg *event.Arg, b []byte, probes []*reader.Probe)
 			arg.Err = errNoPID
 			break
 		}
-		size := uint8(8)
-		if p.In.Kind == reader.Float && p.In.Size == 4 {
-			u, size = u>>32, 4
-		}
-		arg.Value, arg.Err = event.NumberValue(p.In.Kind, p.In.Meaning, u, size).Any()
+		arg.Value, arg.Err = event.NumberValue(p.In.Kind, p.In.Meaning, u, 8).Any()
 	}
 }

@@ -3,10 +3,19 @@ package sums
 import (
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/tally"
+	"github.com/go-usdt/usdt/event"
 )
 
 // Fold adds up all groups but the most used ones in one.
 func (s *Sums) Fold(most int) { tally.Fold(s.of, most, s.squares) }
+
+// FoldTo is Fold for sums that go on, and forgets the stacks of groups that are no longer apart.
+func (s *Sums) FoldTo(most int) {
+	if s.Layout.KeySize > 0 && len(s.of) > most {
+		s.Fold(most / 2)
+		s.KeepStacks(s.Layout.StackPart())
+	}
+}
 
 // isOther reports whether the key is that of the group of others.
 func isOther(key []byte) bool {
@@ -46,4 +55,10 @@ func (s *Sums) Join(more *Sums) {
 		s.AddWords(key, words)
 	}
 	s.AddStacks(more.stacks)
+	for number, st := range more.named {
+		if s.named == nil {
+			s.named = map[uint64]*event.Stack{}
+		}
+		s.named[number] = st
+	}
 }

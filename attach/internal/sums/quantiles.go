@@ -10,37 +10,38 @@ import (
 	"github.com/go-usdt/usdt/total"
 )
 
-// quantilesOf returns the quantiles that fine buckets show. number makes a value of bits.
-func quantilesOf(l *bind.Layout, words []uint64, number func(bits uint64) any) []total.Quantile {
+// quantilesOf returns the quantiles that fine buckets show: the middles of their buckets, between the
+// least and the greatest value. The first and the last of all values are exact. In the bucket of the
+// greatest value, a quantile above the median is not less than the average if that lies there as
+// well: most values are then in the upper half.
+func quantilesOf(l *bind.Layout, words []uint64, avg, least, most any, number func(bits uint64) any) []total.Quantile {
 	values := l.Wanted.Values()
 	fine := words[values.FineAt():]
 	var n uint64
 	for _, c := range fine {
 		n += c
 	}
+	less := func(a, b any) bool { return order.Args(event.Arg{Value: a}, event.Arg{Value: b}) < 0 }
 	var all []total.Quantile
 	for _, percent := range l.Wanted.Quantiles {
-		bucket := 0
-		for left := rank(percent, n); bucket < len(fine)-1 && fine[bucket] < left; bucket++ {
+		bucket, above, at := 0, n, rank(percent, n)
+		for left := at; bucket < len(fine)-1 && fine[bucket] < left; bucket++ {
 			left -= fine[bucket]
+			above -= fine[bucket]
 		}
-		all = append(all, total.Quantile{Percent: percent, Value: number(query.FineMiddle(bucket, l.Value.Kind))})
+		value := number(query.FineMiddle(bucket, l.Value.Kind))
+		if percent > 50 && above == fine[bucket] && less(value, avg) {
+			value = avg
+		}
+		if at == 1 && n > 0 || less(value, least) {
+			value = least
+		}
+		if at == n && n > 0 || less(most, value) {
+			value = most
+		}
+		all = append(all, total.Quantile{Percent: percent, Value: value})
 	}
 	return all
-}
-
-// clamp moves quantiles, which are middles of buckets, between the least and the greatest
-// value if these are known.
-func clamp(g *total.Group) {
-	for i := range g.Quantiles {
-		v := &g.Quantiles[i].Value
-		if g.Min != nil && order.Args(event.Arg{Value: *v}, event.Arg{Value: g.Min}) < 0 {
-			*v = g.Min
-		}
-		if g.Max != nil && order.Args(event.Arg{Value: *v}, event.Arg{Value: g.Max}) > 0 {
-			*v = g.Max
-		}
-	}
 }
 
 // rank returns which of n values in their order, from 1 on, is a quantile.

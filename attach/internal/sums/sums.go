@@ -54,6 +54,7 @@ func (s *Sums) Of(key string) []uint64 {
 func (s *Sums) Groups(probes []*reader.Probe) []total.Group {
 	if s.Layout.KeySize > 0 {
 		s.Fold(s.Layout.MaxGroups())
+		s.KeepStacks(s.Layout.StackPart())
 	}
 	groups := make([]total.Group, 0, len(s.of))
 	for key, words := range s.of {

@@ -86,6 +86,18 @@ func (r *reading) operand(v filter.Value) filter.Operand {
 	return filter.NumberOperand(in.Wide(bits))
 }
 
+// noteValueFault adds why the value of an aggregate could not be read, or does not fit, if so.
+func (r *reading) noteValueFault(faults *Faults) {
+	in := &r.sig.Aggregate.Value
+	r.fault = query.Fault{Input: query.ValueInput, Mark: query.MarkSign}
+	if bits, read := r.number(in); !read {
+		r.fault.Mark = r.mark(in)
+	} else if !in.Exceeds(bits) {
+		return
+	}
+	r.noteFault(faults)
+}
+
 // fails notes that an input could not be read.
 func (r *reading) fails(input int) {
 	if in := &r.sig.Inputs[input]; in.Source != query.InputMissing { // which is said of the site

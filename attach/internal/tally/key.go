@@ -83,7 +83,7 @@ func (r *reading) keyPart(p *query.Part, b []byte) bool {
 	}
 	bits, ok := r.number(&p.In)
 	if p.In.Kind == reader.Float {
-		bits = plainFloat(bits, p.In.Size)
+		bits = plainFloat(bits)
 	}
 	binary.NativeEndian.PutUint64(b, bits)
 	return ok
@@ -117,11 +117,8 @@ func (r *reading) fold(f *fold.Function, str []byte, length uint64) ([]byte, uin
 }
 
 // plainFloat makes the bits of equal numbers equal, and those of all NaNs.
-func plainFloat(bits uint64, size uint8) uint64 {
-	inf := uint64(0x7ff) << 52
-	if size == 4 {
-		inf = 0xff << 55
-	}
+func plainFloat(bits uint64) uint64 {
+	const inf = 0x7ff << 52
 	switch unsigned := bits << 1 >> 1; {
 	case unsigned == 0: // -0
 		return 0

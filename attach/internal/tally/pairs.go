@@ -24,9 +24,24 @@ func (t *Tally) Match(sig *query.Signature, rec record.Record) (start record.Rec
 	if !ok {
 		return nil, 0, false
 	}
-	if elapsed = t.reading.elapsed; agg.Slower > 0 && elapsed <= agg.Slower {
+	elapsed = t.reading.elapsed
+	if t.Times != nil {
+		t.Times[query.WordCount]++
+		t.Times[query.WordSum] += elapsed
+		t.Times[query.WordHist+query.PowerBucket(elapsed, query.Elapsed.Kind)]++
+	}
+	if agg.Slower > 0 && elapsed <= agg.Slower {
 		t.counts.Fast++
 		return nil, 0, false
 	}
 	return append(record.Record(nil), kept...), elapsed, true
+}
+
+// ReadTimes calls add with the words of Times.
+func (t *Tally) ReadTimes(add func(key string, words []uint64)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.Times != nil {
+		add("", t.Times)
+	}
 }

@@ -69,7 +69,7 @@ func (r *reading) number(in *query.Input) (bits uint64, ok bool) {
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return 0, false
 		}
-		bits = load(r.rec[r.sig.BlockOffset()+int(in.Offset):], in.SiteSize())
+		bits = record.Number(r.rec[r.sig.BlockOffset()+int(in.Offset):], in.SiteSize())
 	case query.InputGoTime:
 		if r.hasFailed(r.sig.RegionRead(in.Offset)) {
 			return 0, false
@@ -89,19 +89,6 @@ func (r *reading) number(in *query.Input) (bits uint64, ok bool) {
 		return uint64(int64(bits) >> unused), true
 	}
 	return bits >> unused, true
-}
-
-// load returns the number in the first size bytes of b.
-func load(b []byte, size uint8) uint64 {
-	switch size {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(binary.NativeEndian.Uint16(b))
-	case 4:
-		return uint64(binary.NativeEndian.Uint32(b))
-	}
-	return binary.NativeEndian.Uint64(b)
 }
 
 // str returns the beginning of a string and its length, which is more than the
@@ -174,7 +161,7 @@ func (r *reading) length(s *record.String) uint64 {
 	case !s.Counted:
 		return r.rec.Slot(s.Slot)
 	}
-	n := load(r.rec[record.Slot(s.LengthSlot):], s.LengthSize)
+	n := record.Number(r.rec[record.Slot(s.LengthSlot):], s.LengthSize)
 	if unused := 64 - 8*int(s.LengthSize); s.LengthSigned {
 		return uint64(int64(n<<unused) >> unused)
 	}

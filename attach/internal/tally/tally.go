@@ -31,7 +31,11 @@ type Tally struct {
 
 	Faults Faults // of conditions
 
-	mu      sync.Mutex // of what follows
+	// Times has the words of a group to which Match adds all pairs; nil if nobody asks. It is set
+	// as Unwind is.
+	Times []uint64
+
+	mu      sync.Mutex // of what follows, and of the words of Times
 	counts  Counts
 	groups  map[string][]uint64
 	stacks  map[uint64]query.GroupStack // by their hashes in keys
@@ -103,9 +107,8 @@ func (t *Tally) add(key []byte) {
 		}
 	}
 	if !ok {
-		if _, read := t.reading.number(&agg.Value); agg.Wanted.Value && !agg.Missing() && !read {
-			t.reading.fault = query.Fault{Input: query.ValueInput, Mark: t.reading.mark(&agg.Value)}
-			t.reading.noteFault(&t.Faults)
+		if agg.Wanted.Value && !agg.Missing() {
+			t.reading.noteValueFault(&t.Faults)
 		}
 		t.counts.Lost++
 		return
@@ -128,7 +131,7 @@ func (t *Tally) add(key []byte) {
 
 // boundsOf returns the bounds of a histogram as order keys.
 func boundsOf(bounds []float64, agg *query.Aggregate) []uint64 {
-	table := query.BoundsTable(bounds, agg.Value.Kind, agg.Value.Size)
+	table := query.BoundsTable(bounds, agg.Value.Kind)
 	keys := make([]uint64, len(bounds))
 	for i := range keys {
 		keys[i] = binary.NativeEndian.Uint64(table[8*i:])

@@ -15,7 +15,7 @@ func (r *reading) value() (bits, sum uint64, ok bool) {
 	if !ok || in.Kind != reader.Float {
 		return bits, bits, ok && !in.Exceeds(bits)
 	}
-	f := math.Float64frombits(in.Wide(bits))
+	f := math.Float64frombits(bits)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0, 0, false
 	}
@@ -49,7 +49,7 @@ func update(words []uint64, agg *query.Aggregate, bits, sum uint64, bounds []uin
 		query.AddSquares(words[at:], lo, hi)
 	}
 	if agg.Wanted.Fine {
-		words[agg.Wanted.FineAt()+query.FineBucket(agg.Value.Wide(bits), agg.Value.Kind)]++
+		words[agg.Wanted.FineAt()+query.FineBucket(bits, agg.Value.Kind)]++
 	}
 	if agg.Wanted.Min || agg.Wanted.Max {
 		key := agg.Value.Order(bits)

@@ -22,6 +22,8 @@ func Cases() []Case {
 		{Name: "many", Probes: []Probe{{Name: "n", Args: many}}},
 		{Name: "omit", Probes: number, Binder: bind.Binder{Omit: query.Omit{Time: true, Task: true, Comm: true}}},
 		{Name: "sample", Probes: number, Binder: bind.Binder{Sample: 100}},
+		{Name: "stop", Probes: number, Binder: bind.Binder{Signal: 19}},
+		{Name: "signal and text", Probes: number, Strings: []string{"arg1"}, Binder: bind.Binder{Signal: 10}},
 		{Name: "text", Probes: number, Strings: []string{"arg1"}},
 		{Name: "text with a length", Probes: pair, Strings: []string{"p:start:arg0[arg1]"}},
 		{Name: "text behind a pointer", Probes: number, Strings: []string{"arg1->16"}},

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#ifndef HUGE
+#define HUGE 0
+#endif
 extern char __executable_start, etext;
 
 static unsigned long begin, end;
@@ -15,10 +18,12 @@ static void place(void)
 	size_t size = end - begin;
 	void *copy = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memcpy(copy, (void *)begin, size);
-#ifdef OVER
-	mmap((void *)begin, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+#ifdef OVER // a copy that is called from elsewhere would do with PROT_WRITE alone
+	mmap((void *)begin, size, PROT_READ | PROT_WRITE | OVER, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | HUGE, -1, 0);
 	memcpy((void *)begin, copy, size);
+#ifndef OPEN
 	mprotect((void *)begin, size, PROT_READ | PROT_EXEC);
+#endif
 #else
 	mprotect(copy, size, PROT_READ | PROT_EXEC);
 	mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)begin);

@@ -1,0 +1,136 @@
+package maplog
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// News says which processes have mapped code of a file for the first time: any process of a
+// file that none had mapped since the news began, or a chosen one of a file that it had not. It
+// keeps what files are known, and nothing of processes.
+type News struct {
+	rings []*ring
+	only  map[int]bool  // processes; nil for all
+	C     chan struct{} // has a value when Take has something
+	wake  int           // a descriptor that ends the goroutine
+	ended sync.WaitGroup
+	once  sync.Once
+
+	known map[codeFile]bool // of the goroutine
+
+	mu      sync.Mutex // of what follows
+	mappers []Mapper
+	lost    bool
+}
+
+// codeFile is a file with code; its pid is 0 where all processes count.
+type codeFile struct {
+	pid               int
+	device            uint64
+	inode, generation uint64
+}
+
+// Mapper is a process that has mapped files, by their paths as it sees them.
+type Mapper struct {
+	PID   int
+	Paths []string
+	Since time.Time // the first of them
+}
+
+// OpenNews returns news of these processes, or of all if there are none. The error says why the
+// kernel does not report mappings to this process.
+func OpenNews(pids []int) (*News, error) {
+	n := &News{C: make(chan struct{}, 1), known: map[codeFile]bool{}, only: only(pids)}
+	var err error
+	if n.rings, n.wake, err = openRings(0); err != nil {
+		return nil, err
+	}
+	n.ended.Go(func() { poll(n.rings, n.wake, n.read) })
+	return n, nil
+}
+
+// read takes what the kernel has reported.
+func (n *News) read() (more, used bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var clock, now = monotonic(), time.Now()
+	for _, r := range n.rings {
+		r.read(func(rec []byte, _ uint64) {
+			if !about(rec, n.only) {
+				return
+			}
+			h, ok := parse(rec, false)
+			switch {
+			case !ok:
+			case h.what == unix.PERF_RECORD_LOST:
+				n.lost = true
+			case h.what == unix.PERF_RECORD_MMAP2 && h.mapped.file.regular():
+				n.note(&h, now.Add(-time.Duration(clock-h.at)))
+			}
+		})
+	}
+	used = len(n.mappers) > 0 || n.lost
+	if used {
+		select {
+		case n.C <- struct{}{}:
+		default: // it is said already
+		}
+	}
+	return false, used
+}
+
+func (n *News) note(h *happening, at time.Time) {
+	f := codeFile{device: h.mapped.file.device, inode: h.mapped.file.inode, generation: h.mapped.file.generation}
+	if len(n.only) > 0 {
+		f.pid = h.pid
+	}
+	if n.known[f] {
+		return
+	}
+	if len(n.known) >= maxFiles {
+		clear(n.known)
+	}
+	n.known[f] = true
+	i := slices.IndexFunc(n.mappers, func(m Mapper) bool { return m.PID == h.pid })
+	if i < 0 {
+		if len(n.mappers) >= maxMappers {
+			n.lost = true
+			return
+		}
+		i = len(n.mappers)
+		n.mappers = append(n.mappers, Mapper{PID: h.pid, Since: at})
+	}
+	n.mappers[i].Paths = append(n.mappers[i].Paths, strings.TrimSuffix(h.mapped.file.path, deleted))
+}
+
+// maxMappers bounds the processes that wait for Take: more are looked for among all.
+const maxMappers = 1 << 8
+
+// Take returns the processes since its last call. lost says that there may be others.
+func (n *News) Take() (mappers []Mapper, lost bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	mappers, lost = n.mappers, n.lost
+	n.mappers, n.lost = nil, false
+	return mappers, lost
+}
+
+// Close ends the news. Calling it again is safe.
+func (n *News) Close() {
+	n.once.Do(func() {
+		unix.Write(n.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		n.ended.Wait()
+		closeRings(n.rings, n.wake)
+	})
+}
+
+// monotonic returns the time of the kernel's reports.
+func monotonic() uint64 {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return uint64(ts.Nano())
+}

@@ -1,0 +1,73 @@
+package operand
+
+import "github.com/cilium/ebpf/asm"
+
+// Load returns the instructions that put the value of an operand that is neither in memory nor the
+// task's into dst. context is the register that points to the program's context. They also change
+// R4.
+func (op *Operand) Load(dst, context asm.Register) asm.Instructions {
+	switch op.Kind {
+	case Const:
+		return asm.Instructions{asm.LoadImm(dst, int64(op.Value), asm.DWord)}
+	case Register:
+		ins := op.Base.Load(dst, context)
+		if op.HasPair {
+			ins = append(append(ins, op.Pair.Load(asm.R4, context)...),
+				asm.LSh.Imm(dst, 32), asm.RSh.Imm(dst, 32),
+				asm.LSh.Imm(asm.R4, 32),
+				asm.Or.Reg(dst, asm.R4),
+			)
+		}
+		return ins
+	case Address:
+		return op.LoadAddress(dst, context)
+	}
+	return nil
+}
+
+// LoadAddress returns the instructions that put the address of an operand into dst. They also
+// change R4.
+func (op *Operand) LoadAddress(dst, context asm.Register) asm.Instructions {
+	ins := asm.Instructions{asm.LoadImm(dst, op.Disp, asm.DWord)}
+	if op.HasBase {
+		ins = append(append(ins, op.Base.Load(asm.R4, context)...), asm.Add.Reg(dst, asm.R4))
+	}
+	if op.HasIndex {
+		ins = append(ins, op.Index.Load(asm.R4, context)...)
+		if op.Extend == 32 {
+			ins = append(ins, Extend(asm.R4, 4, op.ExtendSigned)...)
+		}
+		if op.Scale != 0 {
+			ins = append(ins, asm.LSh.Imm(asm.R4, int32(op.Scale)))
+		}
+		ins = append(ins, asm.Add.Reg(dst, asm.R4))
+	}
+	if op.Wrap32 {
+		ins = append(ins, Extend(dst, 4, false)...)
+	}
+	return ins
+}
+
+// Extend returns the instructions that make the low bytes of a register, 1, 2, 4 or 8, its value.
+func Extend(r asm.Register, size uint8, signed bool) asm.Instructions {
+	switch shift := int32(64 - 8*int(size)); {
+	case shift == 0:
+		return nil
+	case signed:
+		return asm.Instructions{asm.LSh.Imm(r, shift), asm.ArSh.Imm(r, shift)}
+	default:
+		return asm.Instructions{asm.LSh.Imm(r, shift), asm.RSh.Imm(r, shift)}
+	}
+}
+
+// Load returns the instructions that put what is in a register of the traced program into dst.
+func (l Location) Load(dst, context asm.Register) asm.Instructions {
+	if l.Zero {
+		return asm.Instructions{asm.Mov.Imm(dst, 0)}
+	}
+	ins := asm.Instructions{asm.LoadMem(dst, context, l.Off, asm.DWord)}
+	if l.Shift != 0 {
+		ins = append(ins, asm.RSh.Imm(dst, int32(l.Shift)))
+	}
+	return ins
+}

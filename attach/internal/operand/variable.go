@@ -1,0 +1,48 @@
+package operand
+
+import (
+	"debug/elf"
+	"fmt"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// OfVariable returns how the value of a variable is read at the site of p, whose uprobe is at an
+// offset of the file.
+func OfVariable(v *reader.Variable, regs *Registers, p *reader.Probe, offset uint64) (op Operand, err error) {
+	switch {
+	case v.Err != nil:
+		return op, v.Err
+	case v.Size != 1 && v.Size != 2 && v.Size != 4 && v.Size != 8 || v.Kind == reader.Float && v.Size < 4:
+		return op, fmt.Errorf("a value of %d bytes is no number that events can hold", v.Size)
+	}
+	op = Operand{Size: uint8(v.Size), Disp: v.Offset, Follow: v.Follow, FollowDisp: v.FollowOffset}
+	if v.Follow {
+		op.Pointer = 8
+		if p.Class == elf.ELFCLASS32 {
+			op.Pointer = 4
+		}
+	}
+	switch {
+	case v.Register >= 0:
+		op.HasBase = true
+		if op.Base, err = regs.LocateDWARF(v.Register); err != nil {
+			return op, fmt.Errorf("it is in a vector register, or another that a BPF program cannot read (%d in DWARF)", v.Register)
+		}
+	case v.Memory:
+		// An address in the file lies as far from the site in memory.
+		op.HasBase, op.Base = true, Location{Off: regs.IP, Size: 8}
+		op.Disp -= int64(p.Location+p.Delta) + int64(offset-p.Offset)
+	}
+	switch {
+	case v.Memory:
+		op.Kind = Memory
+	case v.Register < 0:
+		op.Kind, op.Value, op.Disp = Const, uint64(v.Offset), 0
+	case v.Offset == 0:
+		op.Kind = Register
+	default:
+		op.Kind = Address
+	}
+	return op, err
+}
