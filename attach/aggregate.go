@@ -13,9 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
-	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
-	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/sums"
 	"github.com/go-usdt/usdt/total"
 )
@@ -39,7 +37,11 @@ type totals struct {
 	kept       *sums.Sums // groups that were taken out of the maps before they are read; nil for none
 	aside      uint64     // events of such groups whose stacks are being named
 
-	naming sync.Mutex // of groups before they are read; locked before taking
+	totalled bool       // whether Total was called
+	total    *sums.Sums // what it returns; nil before the first group
+	ahead    *sums.Sums // groups that Total has returned, and Read has not
+
+	naming sync.Mutex // of groups before they are read, total and ahead; locked before taking
 	taking sync.Mutex // of groups, which may wait for programs; locked before mu
 	behind bool       // the groups that programs no longer update have yet to be read
 }
@@ -52,10 +54,9 @@ type totals struct {
 // as filtered or in a group without that key, and [Site.Uncomputed] says why.
 //
 // When ctx is done, OpenAggregate returns its cause; afterwards tracing ends, as
-// by Stop. opts may be nil. RingSize, MaxString, Sample and Omit are refused, because no event
-// is delivered, and Stack unless groups are by stack.
+// by Stop. opts may be nil. Stack is refused unless groups are by stack.
 func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
-	o, err := opts.ofTotals(ctx, what.wanted.By)
+	o, err := opts.ofTotals(ctx, what.wanted.By, what.interval)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, op
 }
 
 func openAggregate(ctx context.Context, selectors []string, what Aggregation, o *settings) (*Aggregate, error) {
-	if err := what.check(); err != nil {
+	if _, err := what.check(); err != nil {
 		return nil, err
 	}
 	var a *Aggregate
@@ -82,27 +83,26 @@ func openAggregate(ctx context.Context, selectors []string, what Aggregation, o 
 	return a, nil
 }
 
-// ofTotals returns the settings of tracing that records no events, and groups them by keys.
-func (o *Options) ofTotals(ctx context.Context, by []string) (*settings, error) {
+// ofTotals returns the settings of tracing that records no events, and groups them by keys, and by
+// intervals of recordings.
+func (o *Options) ofTotals(ctx context.Context, by []string, interval time.Duration) (*settings, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
-	if o != nil {
-		recorded := errors.New("it applies to recorded events, and an aggregate records none")
-		switch {
-		case o.RingSize != 0:
-			return nil, &OptionError{"RingSize", recorded}
-		case o.Sample > 1:
-			return nil, &OptionError{"Sample", recorded}
-		case o.MaxString != 0:
-			return nil, &OptionError{"MaxString", recorded}
-		case o.Omit != 0:
-			return nil, &OptionError{"Omit", recorded}
-		case o.Stack != 0 && !slices.Contains(by, query.Stack):
-			return nil, &OptionError{"Stack", errors.New("it applies to recorded events, and to groups by stack")}
-		}
+	if o != nil && o.Stack != 0 && !slices.Contains(by, query.Stack) {
+		return nil, &OptionError{"Stack", errors.New("it applies to recorded events, and to groups by stack")}
 	}
-	return o.used()
+	out, err := o.used(nil)
+	if err != nil {
+		return nil, err
+	}
+	switch out.interval = interval; {
+	case interval < 0:
+		return nil, &OptionError{"Interval", fmt.Errorf("%v is negative", interval)}
+	case interval > 0 && len(out.Target.Recordings) == 0:
+		return nil, &OptionError{"Interval", errors.New("it is for recordings: read live aggregates at intervals")}
+	}
+	return out, nil
 }
 
 // foldedString is how much of a text is kept for a function that folds it.
@@ -137,12 +137,10 @@ func (o *settings) ofKeys(l *bind.Layout) *settings {
 }
 
 func (a *totals) open(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
-	// Only programs add up by CPU. Containers may lack /sys, which says how many there
-	// are. Mostly they also lack the privileges for programs, which is then the error.
-	var unknown error
+	// Only programs add up by CPU, and they are not loaded if nothing says how many there are.
 	if layout.CPUs == 0 {
 		if layout.CPUs, err = ebpf.PossibleCPU(); err != nil {
-			layout.CPUs, unknown = 1, fmt.Errorf("read the number of possible CPUs: %w", err)
+			layout.CPUs = 1
 		}
 	}
 	o = o.ofKeys(layout)
@@ -153,23 +151,7 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 		a.tally = newTally(layout)
 		a.tally.Unwind = a.unwind
 	}
-	err = a.attach(ctx, selectors, o, layout, func(m *load.Maps) error {
-		if m != nil && unknown != nil {
-			return unknown
-		}
-		var kernel source.Source
-		switch {
-		case o.recorded:
-			if kernel, err = source.NewBuffer(m.Ring, o.Omit.fields(), a.countPrograms); err != nil {
-				return err
-			}
-		case m != nil && len(a.sides) > 0:
-			kernel = source.NewCounted(a.countPrograms)
-		}
-		a.source = a.with(kernel)
-		return nil
-	})
-	if err != nil {
+	if err := a.attach(ctx, selectors, o, layout); err != nil {
 		return err
 	}
 	done, cancel := context.WithCancel(context.Background())
@@ -183,13 +165,13 @@ func (a *totals) open(ctx context.Context, selectors []string, o *settings, layo
 	}
 	// The maps may yet have to be made, when the first site is found.
 	switch {
-	case a.maps == nil || o.recorded || len(layout.Wanted.By) == 0:
+	case a.programs == nil || o.recorded || len(layout.Wanted.By) == 0:
 	case a.code != nil:
 		a.code.Aside(a.drain)
 	default:
 		a.watches.Go(a.drain)
 	}
-	if a.maps != nil && !o.recorded && layout.Wanted.ByStack() {
+	if a.programs != nil && !o.recorded && layout.Wanted.ByStack() {
 		a.code.Aside(a.meet)
 	}
 	return nil
@@ -215,12 +197,62 @@ func (a *totals) Done() <-chan struct{} { return a.done.Done() }
 func (a *totals) Read() ([]total.Group, error) {
 	a.naming.Lock()
 	defer a.naming.Unlock()
-	all, past, err := a.take()
-	if all != nil {
-		defer a.code.Late()
-		return a.groupsOf(all), err // which may open files, so that Close need not wait
+	all, past, err := a.collect()
+	if all == nil {
+		return past, err
 	}
-	return past, err
+	if a.ahead != nil && a.ahead.Size() > 0 {
+		a.ahead.Join(all)
+		all = a.ahead
+	}
+	a.ahead = nil
+	return all.Groups(a.sites.Load().Probes), nil
+}
+
+// Total returns all events as groups, as exporters of counters want them: also the events that Read
+// has returned, or has yet to return. They are kept from the first call on: call Total once before
+// anything is read. When there are more than MaxGroups groups, the least used ones go to
+// [total.Group.Other], and come anew if they fire again. Recordings have no total: read them without
+// an interval.
+func (a *totals) Total() ([]total.Group, error) {
+	a.naming.Lock()
+	defer a.naming.Unlock()
+	if a.options.Target.Via == ViaRecording {
+		return nil, errors.New("a recording has no total: use Read")
+	}
+	a.totalled = true
+	all, _, err := a.collect()
+	if err != nil {
+		return nil, err
+	}
+	if a.ahead == nil || a.ahead.Size() == 0 {
+		a.ahead = all
+	} else {
+		a.ahead.Join(all)
+	}
+	a.ahead.FoldTo(2 * a.ahead.Layout.Room())
+	if a.total == nil {
+		return nil, nil
+	}
+	return a.total.Groups(a.sites.Load().Probes), nil
+}
+
+// collect takes all groups with the names of their stacks, and adds them to the total. a.naming is locked.
+func (a *totals) collect() (all *sums.Sums, past []total.Group, err error) {
+	all, past, err = a.take()
+	if all == nil {
+		return nil, past, err
+	}
+	defer a.code.Late()
+	a.unite(all, nil) // which may open files, so that Close need not wait
+	if a.totalled && all.Size() > 0 {
+		if a.total == nil { // not before a site is found, which says what groups have
+			a.total = sums.New(all.Layout, map[string][]uint64{})
+		}
+		a.total.Join(all)
+		a.total.FoldTo(2 * all.Layout.Room())
+	}
+	return all, nil, nil
 }
 
 // take takes all groups, which count as received: sums or, of recordings, groups by interval.
@@ -231,6 +263,9 @@ func (a *totals) take() (all *sums.Sums, past []total.Group, err error) {
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, nil, fmt.Errorf("the aggregate is %w", ErrClosed)
+	}
+	if a.unfit != nil {
+		return nil, nil, a.unfit
 	}
 	all, past, err = a.takeLocked()
 	a.received.Add(events(all, past))
@@ -273,7 +308,7 @@ func (a *totals) finish(err error) error {
 	if readErr == nil {
 		a.unread.Add(events(rest, past) + a.aside)
 	} else if st, err := a.countLocked(); err == nil { // they are what is missing
-		a.unread.Add(st.Fired - min(st.Fired, st.Received+st.Lost+st.Filtered+st.Missed+st.Unread))
+		a.unread.Add(st.rest())
 	}
 	if failed := a.failure.get(); failed != nil && !errors.Is(err, failed) {
 		err = errors.Join(failed, err)
@@ -305,7 +340,7 @@ func (a *totals) takeLocked() (all *sums.Sums, past []total.Group, err error) {
 	if a.source != nil {
 		err = a.takeTally(all)
 	}
-	if err == nil && a.maps != nil && a.maps.Control != nil {
+	if err == nil && a.programs != nil && a.programs.maps.Control != nil {
 		err = a.takeMaps(all)
 	}
 	all.Layout = a.layout // which has the sites that were found meanwhile
@@ -318,7 +353,7 @@ func (a *totals) takeLocked() (all *sums.Sums, past []total.Group, err error) {
 
 // takeCount adds the events that programs have counted since the last call.
 func (a *totals) takeCount(all *sums.Sums) error {
-	c, err := a.maps.Count()
+	c, err := a.programs.maps.Count()
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/load"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -118,7 +118,7 @@ func TestReadFails(t *testing.T) {
 					t.Fatalf("%s: %d events received, %d fired", what, received, fired)
 				}
 			}
-			everyMap(a.maps, func(name string, m **ebpf.Map) {
+			everyMap(a.programs.maps, func(name string, m **ebpf.Map) {
 				if *m == nil {
 					return
 				}
@@ -142,7 +142,7 @@ func TestReadFails(t *testing.T) {
 			fire()
 			aside()
 			fire()
-			broken(&a.maps.Control, func() { err = a.Close() })
+			broken(&a.programs.maps.Control, func() { err = a.Close() })
 			st, statErr := a.Stats()
 			if sum := st.Received + st.Lost + st.Filtered + st.Missed + st.Unread; statErr != nil || st.Fired != sum || st.Unread != 10 {
 				t.Errorf("Close returns %v; stats %+v, %v; want 10 events unread", err, st, statErr)
@@ -163,12 +163,12 @@ func TestReadWaits(t *testing.T) {
 	}
 	defer a.Close()
 	enter := func(n int) {
-		b, err := a.maps.Counters.LookupBytes(uint32(0))
+		b, err := a.programs.maps.Counters.LookupBytes(uint32(0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		codegen.CountersOf(b, 0)[codegen.CounterEntered] += byte(n)
-		if err := a.maps.Counters.Put(uint32(0), b); err != nil {
+		if err := a.programs.maps.Counters.Put(uint32(0), b); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestAggregateIntervals reads while events fire: each is counted once.
@@ -178,5 +180,59 @@ func checkAggregateEnds(t *testing.T) {
 	}
 	if groups, err := a.Read(); err != nil || len(groups) != 1 || groups[0].Count != aggregateEvents {
 		t.Errorf("groups %+v, error %v, want %d events", groups, err, aggregateEvents)
+	}
+}
+
+// TestAggregateTotal reads intervals and totals of one aggregate: Read has each event once, Total
+// has all of them, whoever is first, and groups by stack stay one.
+func TestAggregateTotal(t *testing.T) { everyWay(t, checkAggregateTotal) }
+
+func checkAggregateTotal(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.Do("load")
+	for _, by := range []string{"probe", "stack"} {
+		a := openAggregate(t, []string{"agg:done"}, attach.Hist("status").And(attach.Avg("status")).By(by), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+		check := func(name string, read func() ([]total.Group, error), events int) {
+			t.Helper()
+			groups, err := read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			groups = slices.DeleteFunc(groups, func(g total.Group) bool { return g.Count == 0 })
+			if events == 0 && len(groups) == 0 {
+				return
+			}
+			if len(groups) != 1 || groups[0].Count != uint64(events) {
+				t.Fatalf("by %s: %s has %+v, want %d events", by, name, groups, events)
+			}
+			n := uint64(0)
+			for _, b := range groups[0].Hist {
+				n += b.N
+			}
+			if n != uint64(events) {
+				t.Errorf("by %s: the histogram of %s has %d values, want %d", by, name, n, events)
+			}
+		}
+		const n = aggregateEvents
+		check("the total", a.Total, 0)
+		p.Do("fire 1")
+		check("Read", a.Read, n)
+		check("the total", a.Total, n)
+		p.Do("fire 1")
+		check("the total", a.Total, 2*n)
+		check("the total", a.Total, 2*n)
+		p.Do("fire 1")
+		check("Read", a.Read, 2*n)
+		check("Read", a.Read, 0)
+		check("the total", a.Total, 3*n)
+		if st, err := a.Stats(); err != nil || st.Received != 3*n || st.Lost > 0 {
+			t.Errorf("%+v, %v", st, err)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Total(); !errors.Is(err, attach.ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
 	}
 }

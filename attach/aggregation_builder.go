@@ -3,17 +3,21 @@ package attach
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Aggregation says what is computed from events instead of delivering each one:
 // attach.Hist("ms").By("path"). The zero value counts them, as Count does. An Aggregation does not
 // change: its methods return a new one.
 type Aggregation struct {
-	wanted query.Computation
-	err    error
+	wanted   query.Computation
+	interval time.Duration
+	err      error
 }
 
 // Count returns an Aggregation that counts events. All others also count them.
@@ -46,7 +50,7 @@ func Hist(arg string) Aggregation {
 }
 
 // And returns an Aggregation that also computes what others compute, of the same
-// argument. Call By, Bounds and MaxGroups on the result, not on others.
+// argument. Call By, Bounds, MaxGroups and Interval on the result, not on others.
 func (a Aggregation) And(others ...Aggregation) Aggregation {
 	for _, b := range others {
 		switch {
@@ -55,8 +59,8 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 			a.err = b.err
 		case a.wanted.Value != "" && b.wanted.Value != "" && a.wanted.Value != b.wanted.Value:
 			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.wanted.Value, b.wanted.Value)
-		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0:
-			a.err = fmt.Errorf("%w: the argument of And has Bounds, By or MaxGroups: set them on the result of And", ErrAggregation)
+		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0 || b.interval != 0:
+			a.err = fmt.Errorf("%w: the argument of And has Bounds, By, MaxGroups or Interval: set them on the result of And", ErrAggregation)
 		}
 		if a.wanted.Value == "" {
 			a.wanted.Value = b.wanted.Value
@@ -93,10 +97,11 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 // is called so: a [*event.Stack], whose frames have names already. The kernel keeps each stack
 // once. Stacks of different processes are equal if their frames are, in the same files.
 //
-// "sql(query)" stands for the statement in a text without its literals, and "cxx(type)" for the
-// name of a C++ type as the source has it. A statement made by "sql" takes 256 bytes, of which
-// 240 count. Texts of statements are too many for groups of the kernel: with "sql", events are
-// recorded and added up here, so that some can be lost.
+// "sql(query)" stands for the statement in a text without its literals, "word(request)" for the
+// first word of a text, and "cxx(type)" for the name of a C++ type as the source has it. A text
+// made by "sql" or "word" takes 256 bytes, of which 240 count. Statements are too many for groups
+// of the kernel: with "sql" and "word", events are recorded and added up here, so that some can be
+// lost.
 func (a Aggregation) By(args ...string) Aggregation {
 	a.wanted.By = append(slices.Clone(a.wanted.By), args...)
 	return a
@@ -112,30 +117,113 @@ func (a Aggregation) MaxGroups(n int) Aggregation {
 	return a
 }
 
-// check returns a usage error. It makes keys what groups have as names: they have no blanks.
-func (a *Aggregation) check() error {
+// Interval returns an Aggregation of [Target.Recordings] that is divided by the time at which
+// events fired: each group belongs to one interval, and [total.Group.At] says to which. Intervals
+// begin at whole multiples of d; an interval without events has no groups. 0 means one interval for
+// all. Live events are divided by when they are read.
+func (a Aggregation) Interval(d time.Duration) Aggregation {
+	a.interval = d
+	return a
+}
+
+// check returns a usage error, and what it is about. It makes keys what groups have as names: they
+// have no blanks.
+func (a *Aggregation) check() (option string, err error) {
 	a.wanted.By = slices.Clone(a.wanted.By)
 	for i, text := range a.wanted.By {
 		k, err := query.ParseKey(text)
 		if err != nil {
-			return cmp.Or(a.err, err)
+			return "By", cmp.Or(a.err, err)
 		}
 		a.wanted.By[i] = k.Text
 	}
 	switch {
 	case a.err != nil:
-		return a.err
+		return "", a.err
 	case a.wanted.Value == "" && (a.wanted.Sum || a.wanted.Avg || a.wanted.Min || a.wanted.Max || a.wanted.Hist || a.wanted.Stddev || a.wanted.Quantiles != nil):
-		return fmt.Errorf("%w: the name of the argument is empty", ErrAggregation)
+		return "", fmt.Errorf("%w: the name of the argument is empty", ErrAggregation)
 	case a.wanted.MaxGroups < 0 || a.wanted.MaxGroups > 1<<24:
-		return fmt.Errorf("%w: the number of groups, %d, is not between 0 and %d", ErrAggregation, a.wanted.MaxGroups, 1<<24)
+		return "MaxGroups", fmt.Errorf("%w: the number of groups, %d, is not between 0 and %d", ErrAggregation, a.wanted.MaxGroups, 1<<24)
 	case a.wanted.MaxGroups > 0 && len(a.wanted.By) == 0:
-		return fmt.Errorf("%w: MaxGroups is %d, but without By there is one group", ErrAggregation, a.wanted.MaxGroups)
+		return "MaxGroups", fmt.Errorf("%w: MaxGroups is %d, but without By there is one group", ErrAggregation, a.wanted.MaxGroups)
 	case a.wanted.Bounds != nil && !a.wanted.Hist:
-		return fmt.Errorf("%w: Bounds belong to a histogram, and the aggregation has none", ErrAggregation)
+		return "Bounds", fmt.Errorf("%w: Bounds belong to a histogram, and the aggregation has none", ErrAggregation)
 	}
 	if err := checkQuantiles(a.wanted.Quantiles); err != nil {
-		return err
+		return "Quantiles", err
 	}
-	return checkBounds(a.wanted.Bounds)
+	return "Bounds", checkBounds(a.wanted.Bounds)
+}
+
+// Quantiles returns an Aggregation that takes quantiles of an argument, in percent: 50 is
+// the median, 99.9 the value that one in a thousand exceeds. The exact quantile is the
+// least value that at least so many percent of all values do not exceed.
+//
+// Values are counted in buckets, 32 from one power of two to the next. A quantile is the
+// middle of its bucket, and at most 1/64 of the exact value, 1.6 %, away from that;
+// integers from -63 to 63 are exact. Floating-point numbers closer to zero than 2^-30
+// count as zero, and those from 2^32 on, 4.3e9, as 2^32. A group takes 16 kB for each CPU
+// if the numbers are unsigned, and 32 kB if not.
+func Quantiles(arg string, percents ...float64) Aggregation {
+	return Aggregation{wanted: query.Computation{Value: arg, Quantiles: append([]float64{}, percents...)}}
+}
+
+// checkQuantiles returns a usage error.
+func checkQuantiles(percents []float64) error {
+	if percents != nil && len(percents) == 0 {
+		return fmt.Errorf("%w: no quantile is named, such as 99 for 99 %%", ErrAggregation)
+	}
+	for i, p := range percents {
+		switch {
+		case !(p >= 0 && p <= 100):
+			return fmt.Errorf("%w: the quantile %s is not between 0 and 100 %%", ErrAggregation, plain(p))
+		case slices.Contains(percents[:i], p):
+			return fmt.Errorf("%w: the quantile %s is named twice", ErrAggregation, plain(p))
+		}
+	}
+	return nil
+}
+
+// Stddev returns an Aggregation that takes the standard deviation of an argument.
+func Stddev(arg string) Aggregation {
+	return Aggregation{wanted: query.Computation{Value: arg, Stddev: true}}
+}
+
+// maxBounds is the number of bounds that a histogram can have.
+const maxBounds = 1001
+
+// Linear returns the bounds of buckets from lo to hi that are step wide. The last
+// bucket is narrower if step does not divide the range.
+func Linear(lo, hi, step float64) ([]float64, error) {
+	if !(step > 0) || !(lo < hi) || math.IsInf(hi-lo, 0) || math.IsInf(step, 0) {
+		return nil, fmt.Errorf("%w: buckets from %s to %s by %s: want LO < HI and a positive step", ErrAggregation, plain(lo), plain(hi), plain(step))
+	}
+	// The rounding error of a step makes no bucket: 0.1 to 0.4 by 0.1 are three.
+	n := max(1, math.Ceil((hi-lo)/step-1e-9))
+	if n > maxBounds-1 {
+		return nil, fmt.Errorf("%w: from %s to %s by %s are %.0f buckets, at most %d are possible", ErrAggregation, plain(lo), plain(hi), plain(step), n, maxBounds-1)
+	}
+	bounds := make([]float64, 0, int(n)+1)
+	for i := range int(n) {
+		bounds = append(bounds, lo+float64(i)*step)
+	}
+	return append(bounds, hi), nil
+}
+
+func plain(f float64) string { return string(printable.AppendFloat(nil, f)) }
+
+// checkBounds returns a usage error.
+func checkBounds(bounds []float64) error {
+	if bounds == nil {
+		return nil
+	}
+	if len(bounds) < 2 || len(bounds) > maxBounds {
+		return fmt.Errorf("%w: a histogram has 2 to %d bounds, not %d", ErrAggregation, maxBounds, len(bounds))
+	}
+	for i, b := range bounds {
+		if math.IsNaN(b) || math.IsInf(b, 0) || i > 0 && b <= bounds[i-1] {
+			return fmt.Errorf("%w: the bound %s of a histogram is not a number greater than the one before", ErrAggregation, plain(b))
+		}
+	}
+	return nil
 }

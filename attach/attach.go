@@ -3,25 +3,26 @@ package attach
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
-	"github.com/go-usdt/usdt/attach/internal/link"
-	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/family"
 	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/privilege"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
-// attach plans, generates and attaches. prepared is called with the maps before
-// the first event can fire. layout is nil to record events.
-func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout, prepared func(*load.Maps) error) (err error) {
+// attach plans, generates and attaches. layout is nil to record events.
+func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
 	t.options, t.layout = o, layout
 	t.searching = ctx
 	if err := t.openSides(o); err != nil {
@@ -33,14 +34,23 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if t.tally != nil {
 		t.tally.Torn, t.tally.Saved = t.losses.Between, t.savedStack
 	}
-	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
+	if t.procs, err = process.Hold(o.Target.only()); err != nil {
 		return err
+	}
+	if o.Target.Children {
+		if t.family, err = family.Follow(o.Target.PIDs); err != nil {
+			return privilege.Explain("follow children", err)
+		}
 	}
 	if t.selectors, err = parseSelectors(selectors); err != nil {
 		return err
 	}
 	if o.Stack > 0 && o.Target.Via != ViaRecording {
-		t.code = naming.Open(o.Target.PIDs, o.Target.Via.attaches())
+		var members func() ([]int, error)
+		if t.family != nil {
+			members = t.family.PIDs
+		}
+		t.code = naming.Open(o.Target.only(), o.Target.Via.attaches(), members)
 	}
 	if err := optionError("Args", o.functionArgs.Fits(t.selectors)); err != nil {
 		return err
@@ -60,18 +70,16 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if plan, err = t.claim(ctx, plan, again); err != nil {
 		return err
 	}
-	kernel := o.Target.Via.attaches()
-	if kernel {
-		if err := t.chooseLink(); err != nil {
-			return err
-		}
-	}
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
+	plan = plan.AtReturns(planner)
 	used := bind.NewOptionUse(o.strings[:len(o.Strings)], o.Follow)
 	schemas, err := t.plan(ctx, planner, plan, layout, used)
 	if err == nil {
 		err = t.misfit(plan, schemas)
+	}
+	if err == nil && o.on != nil {
+		err = fitsOne(o.on, schemas, func(i int) *reader.Probe { return &plan[i].Probe })
 	}
 	if err == nil {
 		err = optionError(used.Check())
@@ -82,85 +90,77 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err != nil {
 		return err
 	}
-	if !kernel {
-		return t.attachLocal(ctx, plan, schemas, prepared)
+	t.fitted = bound(schemas)
+	b := &batch{plan: plan, schemas: schemas, objects: planner.Objects}
+	if t.programs != nil {
+		err = t.programs.prepare(b)
+	} else if layout != nil && bound(schemas) {
+		err = t.addGroups(nil, layout, schemas)
 	}
-	signatures, scratch := t.unknown(signaturesOf(plan, schemas))
-	if t.maps, err = load.NewMaps(o.RingSize, scratch, layout == nil || o.recorded || layout.Whole()); err == nil && layout != nil && bound(schemas) {
-		err = t.addGroups(t.maps, layout, schemas)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = t.maps.AddSelection(&load.Selecting{Comm: o.Target.Comm, Exe: o.Target.Exe, Cgroup: o.Target.Cgroup, Await: o.Await})
-		if at := (*load.SelectionError)(nil); errors.As(err, &at) {
-			err = &OptionError{at.Name, at.Err}
+	if err := t.openSource(); err != nil {
+		return err
+	}
+	t.number(b)
+	if t.programs != nil {
+		if err := t.programs.load(ctx, b, t.programs.maps); err != nil {
+			return err
 		}
 	}
-	if err == nil && (o.condition != nil || layout != nil) {
-		err = t.maps.AddFaults()
-	}
-	together := t.together()
-	if err == nil && (together || t.kind.Slow()) {
-		t.maps.Stopped, err = load.NewSwitch(together)
-	}
-	if err == nil && t.sharing != nil {
-		err = t.maps.AddProcesses(t.procs)
-	}
-	if err != nil {
-		return privilege.Explain("prepare tracing", err)
-	}
-	if err := prepared(t.maps); err != nil {
-		return err
-	}
-	followers := t.share(plan, schemas, planner.Objects)
-	numbers, inKeys := t.give(plan, schemas)
-	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
-	refused, err := t.load(ctx, signatures, t.maps)
-	if err != nil {
-		return err
-	}
-	if err := leaveOut(plan, schemas, refused); err != nil {
-		return err
-	}
-	groups := t.groups(plan, schemas, followers, planner.Objects, numbers)
-	t.watchSides(ctx, plan, schemas, numbers)
+	t.watchSides(ctx, b)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if len(plan) > 0 {
-		t.attached, err = site.Attach(ctx, plan, groups, t.kind)
-		if err != nil && !(o.Await && plan.Gone()) {
-			return err
-		}
-		t.sharing.Follow(plan, followers)
-	}
-	if err := layout.Half(plan); err != nil && t.attached != nil && !o.Await {
-		t.attached.Close()
-		t.attached.Wait(context.WithoutCancel(ctx))
-		return err
-	}
-	if t.attached == nil {
+	if t.programs != nil {
+		err = t.programs.attach(ctx, b)
+	} else {
 		t.attached = site.Unattached(plan)
-	}
-	if together || t.kind.Slow() {
-		t.attached.Halt, t.attached.Slow = t.maps.Stop, t.kind.Slow()
-	}
-	if !together {
-		return nil
-	}
-	if err := load.Turn(t.maps.Stopped, 0, 0); err != nil {
-		t.attached.Close()
-		t.attached.Wait(context.WithoutCancel(ctx))
-		return err
+		err = t.unattached(plan)
 	}
 	t.begunSides()
+	return err
+}
+
+// unattached returns why sites without programs are not enough.
+func (t *tracing) unattached(plan site.Plan) error {
+	if len(plan) > 0 && plan.Attached() == 0 && !(t.options.Await && plan.Gone()) {
+		return plan.Refused()
+	}
+	if err := t.layout.Half(plan); err != nil && !t.options.Await {
+		return err
+	}
 	return nil
+}
+
+// batch is sites that are attached to at a time.
+type batch struct {
+	plan    site.Plan
+	schemas []*bind.Schema // nil for refused sites
+	objects operand.Objects
+	numbers []int
+
+	signatures []*query.Signature       // that need a program
+	followers  map[int]*site.SharedLink // of sites that share another site's link
+}
+
+// number gives the sites of a batch their numbers, by which records can name them from now on.
+func (t *tracing) number(b *batch) {
+	if t.programs != nil {
+		t.programs.share(b)
+	}
+	var inKeys []int
+	shared := t.layout != nil && !t.options.recorded && !t.layout.Whole() && !t.layout.Wanted.ByStack()
+	b.numbers, inKeys = t.numbers.Give(b.plan, b.schemas, t.layout != nil, shared)
+	t.sites.Store(t.sites.Load().With(b.plan, b.schemas, b.numbers, inKeys))
 }
 
 // together reports whether all sites begin and end at the same time: what is matched, now or
 // when a recording is read, would otherwise have starts whose ends were not seen, which later
-// ends would be taken for.
+// ends would be taken for, and a process could end by a signal while it is attached to.
 func (t *tracing) together() bool {
-	return t.layout != nil && t.layout.Pairs != nil || t.options.keep
+	return t.layout != nil && t.layout.Pairs != nil || t.options.keep || t.options.Signal.Number != 0
 }
 
 // find looks for sites for the first time.
@@ -168,9 +168,16 @@ func (t *tracing) find(ctx context.Context) (found discover.Sites, err error) {
 	t.scanned = time.Now()
 	search := func() (*discover.Search, discover.Sites, error) {
 		d := discover.New(t.selectors, t.procs)
-		d.Exe, d.Comm = t.options.Target.Exe, t.options.Target.Comm
+		d.Exe, d.Comm, d.Later = t.options.Target.Exe, t.options.Target.Comm, t.options.Await
+		if t.family != nil {
+			d.Members = t.family.PIDs
+		}
 		if local := t.options.Target.Via == ViaLocal; t.options.Await {
 			d.Await, d.Passing = !local, local
+			if target := t.options.Target; target.Exe != "" || target.Comm != "" {
+				target.Cgroup = "" // which processes are moved to, long after they have mapped their files
+				d.Selects = func(pid int) bool { ok, err := target.selects(pid); return ok && err == nil }
+			}
 		}
 		found, err := d.First(ctx)
 		return d, found, err
@@ -183,19 +190,6 @@ func (t *tracing) find(ctx context.Context) (found discover.Sites, err error) {
 	return found, err
 }
 
-// chooseLink decides how programs are attached.
-func (t *tracing) chooseLink() (err error) {
-	o := t.options
-	t.sharing = site.NewSharing(t.procs)
-	if t.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0 && t.sharing == nil); err != nil {
-		return err
-	}
-	if t.kind == link.Perf && t.sharing == nil && o.Rescan > 0 {
-		t.procs.WatchLeaders()
-	}
-	return nil
-}
-
 // plan decides what is done at each site, and notes in used, unless it is nil,
 // which options have an effect. The error is the cause of ctx.
 func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Plan, layout *bind.Layout, used *bind.OptionUse) ([]*bind.Schema, error) {
@@ -203,12 +197,15 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		return nil, err
 	}
 	o := t.options
+	if !o.Force {
+		t.avoid(plan)
+	}
 	var hook query.Hook
-	if o.Target.Via.attaches() {
-		hook = hookOf(t.kind)
+	if t.programs != nil {
+		hook = hookOf(t.programs.kind)
 	}
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
+		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, On: o.on, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Signal: query.Signal(o.Signal.Number), Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {
@@ -216,6 +213,19 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 		}
 	}
 	return schemas, err
+}
+
+// avoid refuses sites that harm their program beside others which the selectors name, as far as
+// Options.Prototypes know that.
+func (t *tracing) avoid(plan site.Plan) {
+	for i := range plan {
+		p := &plan[i].Probe
+		with, why := t.options.Prototypes.Danger(p.Path, p.Provider, p.Name)
+		both := slices.ContainsFunc(t.selectors, func(s selector.Selector) bool { return s.Match(p.Path, p.Provider, with) })
+		if with != "" && both && plan[i].Reason == nil {
+			plan[i].Reason = fmt.Errorf("%w: %s if %s:%s is traced as well", ErrUnsafe, why, p.Provider, with)
+		}
+	}
 }
 
 // misfit returns why all sites of some selector were left out, if there is such a
@@ -250,36 +260,4 @@ func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
 		}
 	}
 	return nil
-}
-
-// share decides which sites share another site's link, and refuses sites that need
-// one and cannot.
-func (t *tracing) share(plan site.Plan, schemas []*bind.Schema, objects operand.Objects) (followers map[int]*site.SharedLink) {
-	followers = t.sharing.Share(plan, objects)
-	for i := range plan {
-		if followers[i] == nil && plan[i].Reason != nil {
-			schemas[i] = nil
-		}
-	}
-	return followers
-}
-
-// groups returns the sites by link. A site that shares another one's link has
-// none.
-func (t *tracing) groups(plan site.Plan, schemas []*bind.Schema, followers map[int]*site.SharedLink, objects operand.Objects, numbers []int) []*site.Group {
-	groups := site.Groups{Objects: objects, Procs: t.procs}
-	codes := map[*query.Signature]load.Code{}
-	for i := range plan {
-		sc := schemas[i]
-		if sc == nil || followers[i] != nil || plan[i].Local {
-			continue
-		}
-		c, ok := codes[sc.Sig]
-		if !ok {
-			c, _ = t.progs.Find(sc.Sig)
-			codes[sc.Sig] = c
-		}
-		groups.Add(&plan[i], c.Prog, c.Entry.Cookie(numbers[i]))
-	}
-	return groups.All
 }

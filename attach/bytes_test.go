@@ -122,16 +122,16 @@ func TestBytes(t *testing.T) {
 	dir := t.TempDir()
 	p, fire := bytesProvider(t, &provider.Options{Local: true, FlightRecorder: &provider.FlightRecorder{Dir: dir}})
 	o := own()
-	o.MaxString = 200
+	what := &attach.EventOptions{MaxString: 200}
 	two := both(t, o, func(o *attach.Options) (*attach.Session, error) {
-		return attach.Open(t.Context(), []string{"bytes:*"}, o)
+		return attach.OpenEvents(t.Context(), []string{"bytes:*"}, what, o)
 	})
 	for _, s := range two {
 		defer s.Close()
 	}
 	kernel := o
 	kernel.Target.Via = attach.ViaKernel
-	saved := startRecord(t, []string{"bytes:*"}, &kernel)
+	saved := startRecordOf(t, []string{"bytes:*"}, &attach.RecordOptions{MaxString: 200}, &kernel)
 	rec := providertest.Record(t, p)
 	fire()
 	ways := map[string][]event.Event{"kernel": drain(t, two[0]), "local": drain(t, two[1]), "test": fired.Traced(rec.All())}
@@ -139,7 +139,7 @@ func TestBytes(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatal(files, err)
 	}
-	ways["recorder"], _ = replay(t, "bytes:*", attach.Options{MaxString: 200}, files...)
+	ways["recorder"], _ = replayEvents(t, "bytes:*", what, attach.Options{}, files...)
 	again := saved.end(t)
 	ways["file"], _ = replay(t, "bytes:*", attach.Options{}, again.Target.Recordings...)
 	for way, events := range ways {

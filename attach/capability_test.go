@@ -110,6 +110,7 @@ func become(t testing.TB, cmd *exec.Cmd, user uint32, capabilities ...uintptr) *
 // needMore are the tests that TestSuiteUnprivileged leaves out, and why.
 var needMore = map[string]string{
 	"TestMissingCapability":      "becomes another user",
+	"TestUserNamespace":          "gives a user namespace privileges",
 	"TestOwnProgramUnprivileged": "becomes another user",
 	"TestLocal*":                 "through shared memory, for which nobody needs a capability",
 	"TestRecording*":             "reads files, for which nobody needs a capability",
@@ -121,7 +122,12 @@ var needMore = map[string]string{
 	"TestByUnwoundStackOfC":      "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
 	"TestDetachInBackground":     "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestHalt":                   "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestWrongProgram":           "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestSamePID":                "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestPairTimes":              "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestRing":                   "perf events on uprobes need CAP_SYS_ADMIN",
+	"ExampleAttachment_*":        "mounts, and perf events on uprobes need CAP_SYS_ADMIN",
+	"ExampleCloseAll":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestCgroup":                 "mounts",
 	"TestOverlays":               "mounts",
@@ -132,6 +138,7 @@ var needMore = map[string]string{
 	"TestRescanNow":              "needs root",
 	"TestGrowth":                 "needs root",
 	"TestCrowd":                  "needs root",
+	"TestThousand":               "needs root",
 	"TestReusedPID":              "needs root",
 	"TestReusedPIDOfMany":        "needs root",
 	"TestTimeNamespace":          "makes time namespaces, which takes CAP_SYS_ADMIN",
@@ -143,6 +150,10 @@ var needMore = map[string]string{
 	"TestNoPrivateStack":         "looks at machine code, which CAP_SYSLOG may",
 	"TestOwnStack":               "looks at machine code, which CAP_SYSLOG may",
 	"TestFunctionsGo":            "builds with the go tool, whose cache is another user's",
+	"TestGoReturnsOfVersions":    "builds with the go tool, whose cache is another user's",
+	"TestReturnsOfSwitched":      "builds with rustc, which may be another user's",
+	"TestForcedSwitches":         "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestExceptions":             "perf events on uprobes need CAP_SYS_ADMIN",
 
 	// Results that are computed of events, and losses of many, do not depend on who traces.
 	"TestByStackOfManyEnded":   "takes long; TestStackOfEnded names code of processes that have ended",

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/provider"
@@ -49,7 +49,7 @@ func TestCapture(t *testing.T) {
 	defer p.Close()
 	const limit = 100
 	follow := []string{"Up", "Nested.Up", "Nested.Nob*", "Nested.Title"}
-	s := open(t, "capture:fired", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Follow: follow, MaxString: limit})
+	s := openEvents(t, "capture:fired", &attach.EventOptions{MaxString: limit}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Follow: follow})
 	v4 := netip.MustParseAddr("10.0.0.1")
 	records := []*captured{{Via: v4}}
 	for _, r := range nestedRecords() {
@@ -76,7 +76,7 @@ func TestCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := event.NewDecoder(func(uint32) (*shape.Shape, *reader.Probe) { return sh, events[0].Probe }, func(ns uint64) time.Time { return time.Unix(0, int64(ns)) })
+	d := decode.NewDecoder(func(uint32) (*shape.Shape, *reader.Probe) { return sh, events[0].Probe }, func(ns uint64) time.Time { return time.Unix(0, int64(ns)) })
 	header := record.Header{Site: 1, Time: 2, PID: 3, TID: 4, Comm: "a name of many bytes"}
 	var buf []byte
 	for i, r := range records {

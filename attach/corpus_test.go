@@ -52,10 +52,6 @@ type form struct {
 // refused.
 func TestCorpus(t *testing.T) {
 	for _, set := range instructionSets {
-		// Some instruction, perhaps more than syscall, ends kernels that QEMU emulates.
-		if testing.Short() && set.machine == bare.I386 {
-			continue
-		}
 		t.Run(set.machine.Name, func(t *testing.T) {
 			driver := set.driver(t)
 			total, refused, differ := 0, 0, 0

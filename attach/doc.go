@@ -27,7 +27,7 @@
 // [Session.Views] yields the same events without allocating memory for them. A
 // reader that is too slow never holds up the traced program: when the buffer is
 // full, events are dropped, and [Stats] counts every one of them. A burst needs a
-// larger [Options.RingSize], a steady flood a condition or an aggregation.
+// larger [EventOptions.RingSize], a steady flood a condition or an aggregation.
 //
 // [Options.Where] is a condition that the kernel tests before an event is
 // recorded; it is compiled to BPF for each argument signature. If a [Via] has no
@@ -37,7 +37,10 @@
 // functions and "uretprobe:PATH:FUNC" the returns from them, by their symbols or
 // by their names in C++, Rust and Go. Arguments are the words arg0, arg1 … of the
 // calling convention, the result is retval. "uprobe:PATH:FUNC+0x1f" and
-// "uprobe:PATH:0x401136" select one instruction, which has no arguments.
+// "uprobe:PATH:0x401136" select one instruction, which has no arguments, and
+// "uprobe:PATH:FILE:LINE" the instructions with which a line of source code begins. A
+// line has the variables in scope there as arguments, as far as [Options.Args] and
+// conditions name them: n, and members of structures as req.port.
 //
 // A process may offer its probes to tracers without privileges, through shared memory.
 // [Target.Via] chooses that way; by default it is taken where the kernel refuses to
@@ -51,6 +54,12 @@
 // Nothing is attached where it would harm the traced program or its host, unless
 // [Options.Force] asks for it; the session's [Plan] says for every site what was done
 // and why.
+//
+// Errors wrap others, so callers test them in this order: [*PrivilegeError], which alone says that this
+// process lacks a right to attach, whatever else was tried; [*WhereError] and then [*OptionError], which it
+// comes in; [*SelectorError]; [ErrAggregation]; [ErrNoMatch]; [ErrNoSite]; and last errors of the
+// system. [os.ErrPermission] is wrapped where the kernel forbids something, and [os.ErrNotExist] where a file
+// or a process does not exist.
 //
 // Attaching programs needs Linux 5.15 (BPF cookies) and CAP_BPF with CAP_PERFMON, or
 // CAP_SYS_ADMIN, which perf events need in any case. Tracing other users' processes

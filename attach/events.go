@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -54,12 +57,33 @@ func (s *Session) Views() iter.Seq2[*event.View, error] {
 	}
 }
 
+// Decode returns the event in a record of [EventOptions.Ring], which is read once. It counts as
+// received, and as unread if nobody has decoded it before Close. If Decode returns an error and an
+// event with a Probe, the event lacks only arguments. Decode neither keeps nor changes rec.
+func (s *Session) Decode(rec []byte) (event.Event, error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	switch {
+	case !s.elsewhere:
+		return event.Event{}, errors.New("the session has no EventOptions.Ring: use Events")
+	case s.shut:
+		return event.Event{}, fmt.Errorf("the session is %w", ErrClosed)
+	case s.ring == nil:
+		s.ring = s.decoder()
+	}
+	ev, err := s.ring.Decode(s.options.Omit.fields().Expand(slices.Clip(rec)))
+	if ev.Probe != nil {
+		s.received.Add(1)
+	}
+	return ev, err
+}
+
 // CheckArgument returns why no site of the session has an argument at a path, as
 // [event.View.Argument] takes it; nil if one has, or if the session has no site yet.
 func (s *Session) CheckArgument(path string) error {
 	var misfit error
 	sites := s.sites.Load()
-	for i, sc := range sites.schemas {
+	for i, sc := range sites.Schemas {
 		if sc == nil {
 			continue
 		}
@@ -67,7 +91,7 @@ func (s *Session) CheckArgument(path string) error {
 		if err == nil {
 			return nil
 		}
-		misfit = cmp.Or(misfit, noArgument(sites.probes[i], path, err))
+		misfit = cmp.Or(misfit, noArgument(sites.Probes[i], path, err))
 	}
 	return misfit
 }
@@ -80,15 +104,15 @@ func noArgument(p *reader.Probe, path string, why error) error {
 	case len(none.Has) == 0:
 		why = errors.New("it has none")
 	default:
-		why = errors.New("it has " + strings.Join(none.Has, ", "))
+		why = errors.New("it has " + strings.Join(none.Has, ", ") + selector.Nearly(none.Name, none.Has))
 	}
 	return fmt.Errorf("%s has no argument %s: %w", site.Name(p), path, why)
 }
 
 // decoder returns a decoder for one reader of events.
-func (s *stream) decoder() *event.Decoder {
+func (s *stream) decoder() decode.Decoder {
 	c := s.clock
-	d := event.NewDecoder(s.site, c.Wall)
+	d := decode.NewDecoder(s.site, c.Wall)
 	if s.code != nil {
 		d.NameCode(s.code.Of)
 	}
@@ -99,8 +123,8 @@ func (s *stream) decoder() *event.Decoder {
 // site returns the shape and the probe of the site with a number.
 func (t *tracing) site(number uint32) (*shape.Shape, *reader.Probe) {
 	sites := t.sites.Load()
-	if uint64(number) >= uint64(len(sites.schemas)) || sites.schemas[number] == nil {
+	if uint64(number) >= uint64(len(sites.Schemas)) || sites.Schemas[number] == nil {
 		return nil, nil
 	}
-	return &sites.schemas[number].Shape, sites.probes[number]
+	return &sites.Schemas[number].Shape, sites.Probes[number]
 }

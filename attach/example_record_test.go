@@ -18,7 +18,7 @@ func ExampleRecord() {
 	}
 	defer kiosk.Close()
 	ctx := context.Background()
-	r, err := attach.Record(ctx, []string{"kiosk:sale"}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+	r, err := attach.Record(ctx, []string{"kiosk:sale"}, nil, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		log.Fatal(err)
 	}

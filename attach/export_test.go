@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -17,22 +17,19 @@ func TellsNestedPIDs() bool { return kernel.OwnPIDNamespace().TellsNested() }
 
 // SiteNumbers returns the largest number of sites that a session has had at a
 // time.
-func SiteNumbers(s *Session) int { return len(s.sites.Load().probes) }
+func SiteNumbers(s *Session) int { return len(s.sites.Load().Probes) }
 
 // AggregateSiteNumbers and LatencySiteNumbers are SiteNumbers for events that are added
 // up.
-func AggregateSiteNumbers(a *Aggregate) int { return len(a.sites.Load().probes) }
-func LatencySiteNumbers(a *Latency) int     { return len(a.sites.Load().probes) }
+func AggregateSiteNumbers(a *Aggregate) int { return len(a.sites.Load().Probes) }
+func LatencySiteNumbers(a *Latency) int     { return len(a.sites.Load().Probes) }
 
 // Leaving returns how many sites have been left whose numbers other sites may not have
 // yet.
 func (t *tracing) Leaving() (n int) {
 	t.finding.Lock()
 	defer t.finding.Unlock()
-	for _, l := range t.numbers.left {
-		n += len(l.numbers)
-	}
-	return n
+	return t.numbers.Leaving() + t.leaving
 }
 
 // Holding returns a function that evaluates a condition in Go on views of a
@@ -44,10 +41,10 @@ func Holding(s *Session, where string) (func(*event.View) bool, error) {
 		return nil, err
 	}
 	sites := s.sites.Load()
-	last := len(sites.schemas) - 1
+	last := len(sites.Schemas) - 1
 	var names []string
 	c, err := expr.Check(func(name string, text bool) (filter.Value, error) {
-		in, err := sites.schemas[last].Input(sites.probes[last], name, text)
+		in, err := sites.Schemas[last].Input(sites.Probes[last], name, text)
 		names = append(names, name)
 		return filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(names) - 1}, err
 	})
@@ -70,7 +67,7 @@ func Holding(s *Session, where string) (func(*event.View) bool, error) {
 
 // OpenAggregateRecorded is OpenAggregate, but events are recorded and added up in Go.
 func OpenAggregateRecorded(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
-	o, err := opts.ofTotals(ctx, what.wanted.By)
+	o, err := opts.ofTotals(ctx, what.wanted.By, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +77,10 @@ func OpenAggregateRecorded(ctx context.Context, selectors []string, what Aggrega
 
 // OpenLatencyRecorded is OpenLatency, but events are recorded and matched in Go.
 func OpenLatencyRecorded(ctx context.Context, start, end string, what *LatencyOptions, opts *Options) (*Latency, error) {
-	o, err := opts.ofTotals(ctx, what.by())
+	if what == nil {
+		what = &LatencyOptions{}
+	}
+	o, err := opts.ofTotals(ctx, what.By, 0)
 	if err != nil {
 		return nil, err
 	}

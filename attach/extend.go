@@ -7,10 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/plan"
-	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -36,77 +34,96 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 	}
 	planner := newPlanner(t.options.Force)
 	defer planner.Objects.Close()
-	schemas, signatures, scratch, err := t.planMore(ctx, planner, plan)
+	plan = plan.AtReturns(planner)
+	b := &batch{plan: plan, objects: planner.Objects}
+	scratch, err := t.planMore(ctx, planner, b)
 	if err != nil {
 		refuse(err)
 		return
 	}
-	followers := t.share(plan, schemas, planner.Objects)
-	numbers, inKeys := t.give(plan, schemas)
-	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
-	t.watchSides(ctx, plan, schemas, numbers)
-	t.begunSides()
-	if t.maps == nil {
-		t.losses.Unseen(t.losses.Time(), t.lateProcesses(plan, since))
-		noteLate(plan, since)
-		t.attached.Adopt(t.dropWithdrawn(site.Unattached(plan)))
-		return
+	if t.fitted = t.fitted || bound(b.schemas); !t.fitted {
+		if err := t.misfit(plan, b.schemas); err != nil { // as Open fails if the probes are there
+			refuse(err)
+			t.fail(err)
+			t.mu.Lock()
+			t.unfit = err
+			t.mu.Unlock()
+			t.cancel()
+			return
+		}
 	}
-	m := *t.maps
+	t.number(b)
+	t.watchSides(ctx, b)
+	t.begunSides()
+	var more *site.Attachment
+	if t.programs != nil {
+		if more, since, err = t.programs.attachMore(ctx, b, scratch, since); err != nil {
+			refuse(err)
+			return
+		}
+	} else {
+		t.losses.Unseen(t.losses.Time(), t.lateProcesses(plan, since))
+		more = site.Unattached(plan)
+	}
+	t.noteLate(plan, since)
+	if err := t.attached.Adopt(t.dropWithdrawn(more)); err != nil {
+		t.fail(err)
+	}
+}
+
+// attachMore attaches to sites of a batch, and returns since when they may have fired unseen: never
+// if their processes stand still when it has attached to them. Their programs take scratch bytes of
+// memory.
+func (p *programs) attachMore(ctx context.Context, b *batch, scratch int, since time.Time) (*site.Attachment, time.Time, error) {
+	m := *p.maps
 	if err := m.AddScratch(scratch); err != nil {
-		refuse(err)
-		return
+		return nil, since, err
 	}
 	if scratch > 0 {
 		defer m.Scratch.Close() // the programs that use the map hold it
 	}
-	if t.together() {
+	if p.together() {
+		var err error
 		if m.Gate, err = load.NewSwitch(true); err != nil {
-			refuse(err)
-			return
+			return nil, since, err
 		}
 		defer m.Gate.Close() // the programs that use it hold it
 	}
-	refused, err := t.load(ctx, signatures, &m)
-	if err == nil {
-		err = leaveOut(plan, schemas, refused)
+	if err := p.load(ctx, b, &m); err != nil {
+		return nil, since, err
 	}
+	p.attached.Left(b.plan)
+	more, err := site.Attach(ctx, b.plan, p.groups(b), p.kind)
 	if err != nil {
-		refuse(err)
-		return
+		return nil, since, err
 	}
-	more, err := site.Attach(ctx, plan, t.groups(plan, schemas, followers, planner.Objects, numbers), t.kind)
-	if err != nil {
-		refuse(err)
-		return
+	if p.standing.Load() > 0 {
+		since = time.Time{}
 	}
 	if m.Gate != nil {
-		if err := t.begin(&m, plan, since); err != nil {
-			t.fail(err)
+		if err := p.begin(&m, b.plan, since); err != nil {
+			p.fail(err)
 		}
 	}
-	t.sharing.Follow(plan, followers)
-	noteLate(plan, since)
-	if err := t.attached.Adopt(t.dropWithdrawn(more)); err != nil {
-		t.fail(err)
-	}
+	p.sharing.Follow(b.plan, b.followers)
+	return more, since, nil
 }
 
 // begin has the programs of sites that were found later begin. In processes where such sites may
 // have fired before, starts from before are left out: an end may be that of another one, which
 // nobody saw. Which processes these are is known a moment after the programs have begun. Until
 // then, no start from before has an end at these sites.
-func (t *tracing) begin(m *load.Maps, plan site.Plan, since time.Time) error {
+func (p *programs) begin(m *load.Maps, plan site.Plan, since time.Time) error {
 	if since.IsZero() {
 		return load.Turn(m.Gate, 0, 0)
 	}
 	err := load.Turn(m.Gate, 0, math.MaxUint64)
-	began := t.losses.Time()
+	began := p.losses.Time()
 	err = errors.Join(err, load.Turn(m.Gate, 0, began))
-	pids := t.lateProcesses(plan, since)
-	t.losses.Unseen(began, pids)
-	if t.layout != nil && t.layout.Pairs != nil {
-		err = errors.Join(err, t.maps.ForgetStarts(t.layout.Pairs, pids, began))
+	pids := p.lateProcesses(plan, since)
+	p.losses.Unseen(began, pids)
+	if p.layout != nil && p.layout.Pairs != nil {
+		err = errors.Join(err, p.maps.ForgetStarts(p.layout.Pairs, pids, began))
 	}
 	return errors.Join(err, load.Turn(m.Gate, 0, 0))
 }
@@ -139,42 +156,44 @@ func (t *tracing) lateProcesses(plan site.Plan, since time.Time) (pids []int) {
 }
 
 // noteLate notes how long sites may have fired unseen, unless since is zero.
-func noteLate(plan site.Plan, since time.Time) {
+func (t *tracing) noteLate(plan site.Plan, since time.Time) {
 	if since.IsZero() {
 		return
 	}
 	delay := time.Since(since)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for i := range plan {
 		if plan[i].Attached {
 			plan[i].Late = delay
+			t.late, t.lateness = t.late+1, max(t.lateness, delay)
 		}
 	}
 }
 
-// planMore is plan for sites found later. The first sites of an aggregate decide
-// the layout of its groups. planMore does not hold t.mu, which readers of events
-// need: planning large files takes long.
-func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, plan site.Plan) ([]*bind.Schema, []*query.Signature, int, error) {
+// planMore is plan for a batch of sites found later, and returns the size of the scratch memory that
+// their programs need. The first sites of an aggregate decide the layout of its groups. planMore
+// does not hold t.mu, which readers of events need: planning large files takes long.
+func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, b *batch) (scratch int, err error) {
 	layout := t.layout.Clone() // only this goroutine changes the original
-	schemas, err := t.plan(ctx, planner, plan, layout, nil)
-	if err != nil {
-		return nil, nil, 0, err
+	if b.schemas, err = t.plan(ctx, planner, b.plan, layout, nil); err != nil {
+		return 0, err
 	}
-	signatures, scratch := t.unknown(signaturesOf(plan, schemas))
 	var m load.Maps
-	if t.maps != nil {
-		m = *t.maps
+	if t.programs != nil {
+		b.signatures, scratch = t.programs.unknown(signaturesOf(b.plan, b.schemas))
+		m = *t.programs.maps
 	}
-	if layout != nil && !layout.Made && bound(schemas) {
-		err = t.addGroups(&m, layout, schemas)
+	if layout != nil && !layout.Made && bound(b.schemas) {
+		err = t.addGroups(&m, layout, b.schemas)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.maps != nil {
-		t.maps.AdoptGroups(&m)
+	if t.programs != nil {
+		t.programs.maps.AdoptGroups(&m)
 	}
 	if layout != nil {
 		t.layout = layout
 	}
-	return schemas, signatures, scratch, err
+	return scratch, err
 }

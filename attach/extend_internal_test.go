@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/numbering"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
 )
@@ -18,8 +19,8 @@ func TestExtendTooLate(t *testing.T) {
 	}
 	s := &Session{}
 	s.attached = a
-	s.options, s.kind, s.maps = &settings{}, link.Multi, &load.Maps{}
-	s.sites.Store(&siteTable{})
+	s.options, s.programs = &settings{}, &programs{tracing: &s.tracing, kind: link.Multi, maps: &load.Maps{}}
+	s.sites.Store(&numbering.Table{})
 	s.losses = &source.Losses{}
 	s.extend(t.Context(), site.Plan{{Report: site.Report{Path: "missing"}}}, time.Time{})
 	if n := len(s.Plan()); n != 1 {

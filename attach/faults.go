@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/numbering"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
@@ -14,7 +15,7 @@ type Fault struct {
 	Site     Site   // where they fired
 	Argument string // its name in the condition, or the aggregation
 	Lost     bool   // it is the aggregation's, and the events are lost
-	Err      error  // why it could not be read
+	Err      error  // why it could not be read, or added up
 	Events   uint64 // part of Stats.Lost or Stats.Filtered; that many, or more if very many faults differ
 }
 
@@ -33,10 +34,10 @@ func (t *tracing) Faults() []Fault {
 	}
 	var out []Fault
 	for fault, n := range all {
-		if int(fault.Site) >= len(table.schemas) || table.schemas[fault.Site] == nil {
+		if int(fault.Site) >= len(table.Schemas) || table.Schemas[fault.Site] == nil {
 			continue
 		}
-		name, err := table.schemas[fault.Site].Fault(&fault)
+		name, err := table.Schemas[fault.Site].Fault(&fault)
 		if name == "" {
 			continue
 		}
@@ -50,8 +51,8 @@ func (t *tracing) Faults() []Fault {
 
 // faultSite returns the site of a fault. Sites of one probe share a number in aggregates, and are
 // told apart by their addresses within a page.
-func (t *tracing) faultSite(table *siteTable, fault *query.Fault) (found Site) {
-	p := table.probes[fault.Site]
+func (t *tracing) faultSite(table *numbering.Table, fault *query.Fault) (found Site) {
+	p := table.Probes[fault.Site]
 	found = Site{Probe: *p, Path: p.Path, Offset: p.Offset}
 	t.attached.LookAt(0, func(plan site.Plan) {
 		for i := range plan {
@@ -72,8 +73,8 @@ func (t *tracing) faultSite(table *siteTable, fault *query.Fault) (found Site) {
 // countFaults returns how often there was each fault. t.mu is locked.
 func (t *tracing) countFaults() map[query.Fault]uint64 {
 	all := map[query.Fault]uint64{}
-	if t.maps != nil {
-		t.maps.AddFaultsTo(all)
+	if t.programs != nil && t.programs.maps != nil {
+		t.programs.maps.AddFaultsTo(all)
 	}
 	if t.tally != nil {
 		t.tally.Faults.AddTo(all)

@@ -16,6 +16,15 @@ type FindOptions struct {
 	Force bool
 }
 
+// Validate checks the options without looking at processes, as [Options.Validate] does. o may be nil.
+func (o *FindOptions) Validate() error {
+	if o == nil {
+		return nil
+	}
+	_, err := o.Target.byPID()
+	return err
+}
+
 // Find returns the sites that [Open] would find, with what it would decide about
 // each, and attaches to none. When ctx is done, Find ends with the context's cause.
 // opts may be nil. Find needs no privileges except to read the files and to see
@@ -28,6 +37,9 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 		opts = &FindOptions{}
 	}
 	target, err := opts.Target.byPID()
+	if err == nil {
+		err = target.exist()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +59,7 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 	plan := site.PlanOf(found)
 	planner := newPlanner(opts.Force)
 	defer planner.Objects.Close()
+	plan = plan.AtReturns(planner)
 	if err := plan.Decide(ctx, planner); err != nil {
 		return nil, err
 	}

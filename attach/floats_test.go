@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -52,7 +53,8 @@ func floatsChild[T float32 | float64]() func(string) error {
 }
 
 // TestFloats has the argument of one probe be a floating-point number of 4 bytes in one process
-// and of 8 in another one, and compares what is computed with what two times 8 bytes give.
+// and of 8 in another one, which may declare it later, and compares what is computed with what two
+// times 8 bytes give.
 func TestFloats(t *testing.T) {
 	everyWay(t, func(t *testing.T) {
 		narrow, wide := startChild(t, "floats 4"), startChild(t, "floats 8")
@@ -83,34 +85,48 @@ func TestFloats(t *testing.T) {
 			{attach.Hist("n").Bounds(-1, 0.1, 0.5), len(floats)},
 			{attach.Quantiles("n", 0.5, 0.99), 14},
 		} {
-			var groups [2][]string
-			for i, all := range [][]*tracee.Program{{wide, wide}, {narrow, wide}} {
-				a := openAggregate(t, []string{"floatsgo:value"}, test.what, of(all[1-i:]...))
+			late := startChild(t, "floats 8")
+			var groups [3][]string
+			for i, all := range [][]*tracee.Program{{wide, wide}, {narrow, wide}, {narrow, late}} {
+				opts := of(slices.Compact(slices.Clone(all))...)
+				opts.Rescan = time.Hour
+				a := openAggregate(t, []string{"floatsgo:value"}, test.what, opts)
+				if all[1] == late {
+					late.Do("load")
+					if err := a.Rescan(); err != nil {
+						t.Fatal(err)
+					}
+				}
 				fire(test.n, all...)
 				if err := a.Stop(); err != nil {
 					t.Fatal(err)
 				}
-				if i == 1 {
-					for _, s := range a.Plan() {
-						if !s.Attached || len(s.Uncomputed) > 0 {
-							t.Errorf("%v is attached to: %v, and says %v", s.Probe, s.Attached, s.Uncomputed)
-						}
+				for _, s := range a.Plan() {
+					if !s.Attached || len(s.Uncomputed) > 0 {
+						t.Errorf("%v is attached to: %v, and says %v", s.Probe, s.Attached, s.Uncomputed)
 					}
 				}
 				groups[i] = groupsOf(t, a)
 				slices.Sort(groups[i])
-			}
-			if d := cmp.Diff(groups[0], groups[1]); d != "" || len(groups[0]) == 0 {
-				t.Errorf("%d groups (-8 bytes twice +4 and 8 bytes):\n%s", len(groups[0]), d)
+				if d := cmp.Diff(groups[0], groups[i]); d != "" || len(groups[0]) == 0 {
+					t.Errorf("%d groups in turn %d (-8 bytes twice +4 and 8 bytes):\n%s", len(groups[0]), i, d)
+				}
 			}
 		}
 		for end, key := range map[string][]string{"floatsgo:done": nil, "floatsgo:end": {"n"}} {
-			l, err := latencyBy(t, t.Context(), "floatsgo:value", end, &attach.LatencyOptions{Key: key, By: []string{"n"}}, of(narrow, wide))
+			late := startChild(t, "floats 8")
+			opts := of(narrow, late)
+			opts.Rescan = time.Hour
+			l, err := latencyBy(t, t.Context(), "floatsgo:value", end, &attach.LatencyOptions{Key: key, By: []string{"n"}}, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			fire(len(floats), narrow, wide)
+			late.Do("load")
+			if err := l.Rescan(); err != nil {
+				t.Fatal(err)
+			}
+			fire(len(floats), narrow, late)
 			if err := l.Stop(); err != nil {
 				t.Fatal(err)
 			}

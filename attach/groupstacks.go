@@ -8,9 +8,11 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/numbering"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/sums"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
@@ -78,13 +80,13 @@ func (a *totals) newStacks(met *uint64) (pids map[int]bool, err error) {
 	if a.closed {
 		return nil, nil
 	}
-	c, err := a.maps.Count()
+	c, err := a.programs.maps.Count()
 	if n := c.At(codegen.CounterStacks); err != nil || n == *met {
 		return nil, err
 	} else {
 		*met = n
 	}
-	m := a.maps.Stacks[a.epoch]
+	m := a.programs.maps.Stacks[a.epoch]
 	if m == nil {
 		return nil, nil
 	}
@@ -104,7 +106,7 @@ func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symb
 	if err != nil {
 		return symbols.Calls{}, err
 	}
-	probe := a.sites.Load().probes[rec.Site()]
+	probe := a.sites.Load().Probes[rec.Site()]
 	regs, err := symbols.NewRegisters(probe.Machine, registers)
 	if err != nil {
 		return symbols.Calls{}, err
@@ -115,28 +117,28 @@ func (a *totals) unwind(dst []uint64, st *record.Stack, rec record.Record) (symb
 // unite adds up groups whose stacks have the same frames; see [sums.Sums.Unite].
 func (a *totals) unite(all *sums.Sums, over func() bool) {
 	sites := a.sites.Load()
-	all.Unite(sites.groups, func(st *query.GroupStack) *event.Stack { return a.nameStack(st, sites) }, over)
+	all.Unite(sites.Groups, func(st *query.GroupStack) *event.Stack { return a.nameStack(st, sites) }, over)
 }
 
 // groupsOf returns the groups that have events, the least used ones as one if they are too
 // many.
 func (a *totals) groupsOf(all *sums.Sums) []total.Group {
 	a.unite(all, nil)
-	return all.Groups(a.sites.Load().probes)
+	return all.Groups(a.sites.Load().Probes)
 }
 
 // nameStack names the frames of a stack.
-func (a *totals) nameStack(st *query.GroupStack, sites *siteTable) *event.Stack {
+func (a *totals) nameStack(st *query.GroupStack, sites *numbering.Table) *event.Stack {
 	if st.Saved != nil {
-		stack := st.Saved.Named(a.options.Stack)
-		stack.DropUnmapped()
+		stack := decode.FirstCalls(st.Saved, a.options.Stack)
+		decode.DropUnmapped(stack)
 		return stack
 	}
 	probe, layout := &reader.Probe{}, &record.Stack{Most: len(st.PCs)}
-	if st.Site < len(sites.schemas) && sites.schemas[st.Site] != nil {
-		probe, layout = sites.probes[st.Site], &sites.schemas[st.Site].Layout.Stack
+	if st.Site < len(sites.Schemas) && sites.Schemas[st.Site] != nil {
+		probe, layout = sites.Probes[st.Site], &sites.Schemas[st.Site].Layout.Stack
 	}
-	stack := event.NamedStack(st.Calls, layout, a.code.Of(st.PID, probe, st.PCs))
-	stack.DropUnmapped()
+	stack := decode.NamedStack(st.Calls, layout, a.code.Of(st.PID, probe, st.PCs))
+	decode.DropUnmapped(stack)
 	return stack
 }

@@ -96,8 +96,8 @@ func TestHammer(t *testing.T) {
 	}
 	defer latency.Close()
 	where := opts()
-	where.Where, where.RingSize = `pick == 3 && name ~ "thread-*"`, 64<<20
-	s := open(t, "hammer:event", where)
+	where.Where = `pick == 3 && name ~ "thread-*"`
+	s := openEvents(t, "hammer:event", &attach.EventOptions{RingSize: 64 << 20}, where)
 	records := make(chan uint64)
 	go func() { records <- hammerRecords(t, s) }()
 

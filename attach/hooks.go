@@ -1,9 +1,9 @@
 package attach
 
 import (
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // hookOf returns the hook that programs need for a link of kind k. All may sleep,

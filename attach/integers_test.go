@@ -2,7 +2,6 @@ package attach_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -18,64 +17,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
-	"github.com/go-usdt/usdt/internal/systest/tracee"
-	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/total"
 )
-
-func init() {
-	roles["integers signed"] = tracee.Obey(integersChild[int32](-1, 100))
-	roles["integers unsigned"] = tracee.Obey(integersChild[uint64](100, 1<<63))
-}
-
-// integersChild fires numbers of a type.
-func integersChild[T int32 | uint64](numbers ...T) func(string) error {
-	var probe *provider.Probe1[T]
-	return func(command string) error {
-		if command == "load" {
-			p := provider.New("integersgo", nil)
-			probe = provider.NewProbe1[T](p, "number", "n")
-			return p.Load()
-		}
-		for _, n := range numbers {
-			probe.Fire(n)
-		}
-		return nil
-	}
-}
-
-// TestIntegersOfVersions has the argument of a typed probe be of another type in another
-// process.
-func TestIntegersOfVersions(t *testing.T) {
-	everyWay(t, func(t *testing.T) {
-		var opts attach.Options
-		var all []*tracee.Program
-		for _, role := range []string{"integers signed", "integers unsigned"} {
-			p := startChild(t, role)
-			p.Do("load")
-			all, opts.Target.PIDs = append(all, p), append(opts.Target.PIDs, p.PID())
-		}
-		by := openAggregate(t, []string{"integersgo:number"}, attach.Count().By("n"), &opts)
-		values := openAggregate(t, []string{"integersgo:number"}, attach.Sum("n").And(attach.Min("n"), attach.Max("n")), &opts)
-		for _, p := range all {
-			p.Do("fire")
-		}
-		if err := errors.Join(by.Stop(), values.Stop()); err != nil {
-			t.Fatal(err)
-		}
-		counts := []string{`{"by":{"n":-1},"count":1}`, `{"by":{"n":9223372036854775808},"count":1}`, `{"by":{"n":100},"count":2}`}
-		slices.Sort(counts)
-		if d := cmp.Diff(counts, slices.Sorted(slices.Values(groupsOf(t, by)))); d != "" {
-			t.Errorf("groups (-want +got):\n%s", d)
-		}
-		if d := cmp.Diff([]string{`{"by":{},"count":3,"sum":199,"min":-1,"max":100}`}, groupsOf(t, values)); d != "" {
-			t.Errorf("sums (-want +got):\n%s", d)
-		}
-		if st := checkSum(t, values); st.Lost != 1 {
-			t.Errorf("%+v, want one lost", st)
-		}
-	})
-}
 
 // integer is a type of C.
 type integer struct {

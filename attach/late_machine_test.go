@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -20,18 +21,20 @@ func init() { roles["lateends"] = tracee.Obey(lateEnds()) }
 func lateEnds() func(string) error {
 	options := &provider.Options{Backing: provider.BackingFile, Dir: os.Getenv("LATE_DIR")}
 	begins, ends := provider.New("latebegins", options), provider.New("lateends", options)
-	begin := provider.NewProbe1[int](begins, "begin", "n")
-	end := provider.NewProbe1[int](ends, "end", "n")
+	begin := provider.NewProbe2[int, int](begins, "begin", "n", "time")
+	end := provider.NewProbe2[int, int](ends, "end", "n", "time")
+	times := map[string]int{}
 	return func(command string) error {
+		times[command]++
 		switch command {
 		case "begins":
 			return begins.Load()
 		case "ends":
 			return ends.Load()
 		case "begin":
-			begin.Fire(1)
+			begin.Fire(1, times[command])
 		case "end":
-			end.Fire(1)
+			end.Fire(1, times[command])
 		default:
 			return fmt.Errorf("unknown command %q", command)
 		}
@@ -41,7 +44,7 @@ func lateEnds() func(string) error {
 
 // TestLateMachine finds, in all processes of the machine, a file in which ends have fired unseen:
 // what was begun before pairs with nothing, in each of the processes that had mapped the file, and
-// with its end in the others.
+// with its end in the others. Where the kernel's news of the mapping came first, the end was seen.
 func TestLateMachine(t *testing.T) {
 	t.Setenv("LATE_DIR", t.TempDir())
 	const n = 4 // the last of which maps the file after the scan
@@ -63,7 +66,7 @@ func TestLateMachine(t *testing.T) {
 	}
 	for _, p := range processes[:n-1] {
 		p.Do("ends")
-		p.Do("end") // which nobody sees
+		p.Do("end") // seldom seen
 	}
 	if err := a.Rescan(); err != nil {
 		t.Fatal(err)
@@ -79,18 +82,27 @@ func TestLateMachine(t *testing.T) {
 	if err := a.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	got, want := map[int]int{}, map[int]int{}
-	for _, p := range processes {
-		want[p.PID()]++
-	}
-	want[processes[n-1].PID()]++ // all of its ends were seen
-	for pair, err := range a.All() {
+	type pair struct{ process, start, end int }
+	got := map[pair]int{}
+	for p, err := range a.All() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got[pair.Start.PID]++
+		time := func(e *event.Event) int { return int(e.Args[1].Value.(int64)) }
+		got[pair{p.Start.PID, time(&p.Start), time(&p.End)}]++
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("pairs by process (-want +got):\n%s", d)
+	want := map[pair]int{}
+	for i, p := range processes {
+		if i == n-1 { // all of its ends were seen
+			want[pair{p.PID(), 1, 1}], want[pair{p.PID(), 2, 2}] = 1, 1
+			continue
+		}
+		want[pair{p.PID(), 2, 3}] = 1
+		if seen := (pair{p.PID(), 1, 1}); got[seen] > 0 {
+			want[seen] = 1
+		}
+	}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); d != "" {
+		t.Errorf("pairs (-want +got):\n%s", d)
 	}
 }

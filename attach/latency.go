@@ -3,6 +3,7 @@ package attach
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
@@ -35,18 +36,13 @@ type LatencyOptions struct {
 	// MaxGroups bounds the groups, see [Aggregation.MaxGroups].
 	MaxGroups int
 
+	// Interval divides the latency of recordings, see [Aggregation.Interval].
+	Interval time.Duration
+
 	// MaxPending bounds the keys whose starts wait for their ends; 0 means 65536.
 	// When there are more, the ones that have waited longest are forgotten, and
 	// counted.
 	MaxPending int
-}
-
-// by returns what groups are made by. o may be nil.
-func (o *LatencyOptions) by() []string {
-	if o == nil {
-		return nil
-	}
-	return o.By
 }
 
 const defaultMaxPending = 64 << 10
@@ -87,7 +83,10 @@ type Latency struct{ totals }
 // and ends without a partner, or that did not pass, are filtered, and forgotten
 // starts are lost; see [Latency.Pairs].
 func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, opts *Options) (*Latency, error) {
-	o, err := opts.ofTotals(ctx, what.by())
+	if what == nil {
+		what = &LatencyOptions{}
+	}
+	o, err := opts.ofTotals(ctx, what.By, what.Interval)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 		Value: "latency", Sum: true, Avg: true, Min: true, Max: true, Hist: true,
 		Stddev: what.Stddev, Quantiles: slices.Clone(what.Quantiles), Bounds: what.Bounds, By: what.By, MaxGroups: what.MaxGroups,
 	}}
-	if err := wanted.check(); err != nil {
+	if err := optionError(wanted.check()); err != nil {
 		return nil, err
 	}
 	pending := what.MaxPending

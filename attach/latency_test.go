@@ -187,10 +187,10 @@ func checkLatencyWhere(t *testing.T) {
 		pairs attach.PairStats
 		st    attach.Stats
 	}{
-		{"code >= 500", attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
-		{`path != "/b"`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
-		{`path == "/b" && code < 500 && pid != 1`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Received: 2, Filtered: 2}},
-		{"pid == 1", attach.PairStats{Dropped: 2}, attach.Stats{Fired: 4, Filtered: 4}},
+		{"code >= 500", attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Found: 2, Received: 2, Filtered: 2}},
+		{`path != "/b"`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Found: 2, Received: 2, Filtered: 2}},
+		{`path == "/b" && code < 500 && pid != 1`, attach.PairStats{Pairs: 1, Dropped: 1}, attach.Stats{Fired: 4, Found: 2, Received: 2, Filtered: 2}},
+		{"pid == 1", attach.PairStats{Dropped: 2}, attach.Stats{Fired: 4, Found: 2, Filtered: 4}},
 	} {
 		a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
 		p.Do("start 1 /a")
@@ -258,7 +258,7 @@ func checkLatencyErrors(t *testing.T) {
 		{"lat:start", "lat:end", attach.LatencyOptions{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm, cpu, uid; and aggregation: lat:start has no argument nothing"},
 		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"machine"}}, "the key machine needs an argument"},
 		{"lat:start", "lat:*", attach.LatencyOptions{}, "lat:start is named as start and as end"},
-		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 pending starts"},
+		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 is not between"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxGroups: 5}, "without By"},
 	} {
 		_, err := latencyBy(t, t.Context(), test.start, test.end, &test.what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})

@@ -19,7 +19,7 @@ import (
 // TestLoadOthers loads the programs of two signatures. The verifier refuses one,
 // which reads beyond its context; the other gets its program.
 func TestLoadOthers(t *testing.T) {
-	tr := &tracing{options: &settings{}}
+	tr := &programs{tracing: &tracing{options: &settings{}}}
 	var err error
 	if tr.kind, err = link.Choose(link.Auto, false); err != nil {
 		t.Fatal(err)
@@ -32,23 +32,20 @@ func TestLoadOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tr.release()
-	refused, err := tr.load(context.Background(), []*query.Signature{good, bad}, tr.maps)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(refused) != 1 || refused[bad] == nil || !loaded(tr, good) || loaded(tr, bad) {
-		t.Errorf("refused %v, the good one is loaded: %t", refused, loaded(tr, good))
-	}
+	defer tr.Close()
 	plan := make(site.Plan, 2)
 	schemas := []*bind.Schema{{Sig: good}, {Sig: bad}}
-	if err := leaveOut(plan, schemas, refused); err != nil || schemas[0] == nil || schemas[1] != nil || plan[1].Reason == nil {
+	err = tr.load(context.Background(), &batch{plan: plan, schemas: schemas, signatures: []*query.Signature{good, bad}}, tr.maps)
+	if err != nil || schemas[0] == nil || schemas[1] != nil || plan[1].Reason == nil {
 		t.Errorf("left out %v and %v, %v", plan, schemas, err)
+	}
+	if !loaded(tr, good) || loaded(tr, bad) {
+		t.Errorf("the good one is loaded: %t, the bad one: %t", loaded(tr, good), loaded(tr, bad))
 	}
 }
 
 // loaded reports whether a signature has a program.
-func loaded(t *tracing, sig *query.Signature) bool {
-	c, ok := t.progs.Find(sig)
+func loaded(p *programs, sig *query.Signature) bool {
+	c, ok := p.loaded.Find(sig)
 	return ok && c.Prog != nil
 }

@@ -27,9 +27,9 @@ func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*query.S
 
 // unknown returns the signatures that need a program, and the size of the scratch memory that
 // these need. They are the signatures without a program or, where sites begin together, all.
-func (t *tracing) unknown(signatures []*query.Signature) (out []*query.Signature, scratch int) {
+func (p *programs) unknown(signatures []*query.Signature) (out []*query.Signature, scratch int) {
 	for _, sig := range signatures {
-		if _, ok := t.progs.Find(sig); ok && !t.together() {
+		if _, ok := p.loaded.Find(sig); ok && !p.together() {
 			continue
 		}
 		out = append(out, sig)
@@ -40,20 +40,23 @@ func (t *tracing) unknown(signatures []*query.Signature) (out []*query.Signature
 	return out, scratch
 }
 
-// load creates programs for the signatures. It returns why some have none; the
-// error concerns all.
-func (t *tracing) load(ctx context.Context, signatures []*query.Signature, m *load.Maps) (refused map[*query.Signature]error, err error) {
-	refused, err = t.progs.Load(ctx, signatures, &m.Refs, &t.mu)
-	for sig, why := range refused {
-		refused[sig] = t.loadError(why)
+// load creates programs for the signatures of a batch, and refuses the sites that have none.
+// The error concerns all.
+func (p *programs) load(ctx context.Context, b *batch, m *load.Maps) error {
+	refused, err := p.loaded.Load(ctx, b.signatures, &m.Refs, &p.mu)
+	if err != nil {
+		return err
 	}
-	return refused, err
+	for sig, why := range refused {
+		refused[sig] = p.loadError(why)
+	}
+	return leaveOut(b.plan, b.schemas, refused)
 }
 
 // loadError is why a signature's program could not be loaded.
-func (t *tracing) loadError(err error) error {
-	if errors.Is(err, unix.E2BIG) && t.options.condition != nil {
-		return &WhereError{Where: t.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
+func (p *programs) loadError(err error) error {
+	if errors.Is(err, unix.E2BIG) && p.options.condition != nil {
+		return &WhereError{Where: p.options.Where, Column: 1, Msg: "it is too long for the kernel: a program has room for fewer comparisons, and time for fewer or shorter pieces of text between stars"}
 	}
 	return fmt.Errorf("load the program that reads its arguments: %w", err)
 }
@@ -78,4 +81,35 @@ func leaveOut(plan site.Plan, schemas []*bind.Schema, refused map[*query.Signatu
 		return where
 	}
 	return nil
+}
+
+// share decides which sites share another site's link, and refuses sites that need
+// one and cannot.
+func (p *programs) share(b *batch) {
+	b.followers = p.sharing.Share(b.plan, b.objects)
+	for i := range b.plan {
+		if b.followers[i] == nil && b.plan[i].Reason != nil {
+			b.schemas[i] = nil
+		}
+	}
+}
+
+// groups returns the sites by link. A site that shares another one's link has
+// none.
+func (p *programs) groups(b *batch) []*site.Group {
+	groups := site.Groups{Objects: b.objects, Procs: p.procs}
+	codes := map[*query.Signature]load.Code{}
+	for i := range b.plan {
+		sc := b.schemas[i]
+		if sc == nil || b.followers[i] != nil || b.plan[i].Local {
+			continue
+		}
+		c, ok := codes[sc.Sig]
+		if !ok {
+			c, _ = p.loaded.Find(sc.Sig)
+			codes[sc.Sig] = c
+		}
+		groups.Add(&b.plan[i], c.Prog, c.Entry.Cookie(b.numbers[i]))
+	}
+	return groups.All
 }

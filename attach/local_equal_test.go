@@ -181,16 +181,17 @@ type equalSessions struct {
 func openEqual(t *testing.T, name, where string) *equalSessions {
 	t.Helper()
 	o := own()
-	o.Where, o.RingSize = where, 1<<20
+	o.Where = where
+	what := &attach.EventOptions{RingSize: 1 << 20}
 	if name == "text" {
-		o.MaxString = notes.MaxString
+		what.MaxString = notes.MaxString
 	}
 	if name == "record" || name == "*" {
 		o.Follow = []string{"Next", "Self", "everykind:record:Self.Next"}
 	}
 	e := &equalSessions{where: where}
 	open := func(o *attach.Options) (*attach.Session, error) {
-		return attach.Open(t.Context(), []string{"everykind:" + name}, o)
+		return attach.OpenEvents(t.Context(), []string{"everykind:" + name}, what, o)
 	}
 	e.events = both(t, o, open)
 	o.Target.Via = attach.ViaLocal

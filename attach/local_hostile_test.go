@@ -254,23 +254,23 @@ func TestLocalHostile(t *testing.T) {
 			p := startChild(t, "localhostile")
 			p.Do("%s", mode)
 			o := attach.Options{Target: attach.Target{PIDs: []int{p.PID()}, Via: attach.ViaLocal}, Follow: []string{"*"}}
-			small := o
-			small.RingSize = 1 << 20
+			small := attach.EventOptions{RingSize: 1 << 20}
 			before := held(t).heap
 			switch mode {
 			case "silent": // two seconds are waited for an answer
-				inTime(t, "a session", time.Minute, func() { hostileSession(t, &small) })
+				inTime(t, "a session", time.Minute, func() { hostileSession(t, &small, &o) })
 			case "unstoppable": // up to ten seconds
 				inTime(t, "a session and an aggregate", time.Minute, func() {
 					var both sync.WaitGroup
-					both.Go(func() { hostileSession(t, &small) })
+					both.Go(func() { hostileSession(t, &small, &o) })
 					both.Go(func() { hostileAggregate(t, &o) })
 					both.Wait()
 				})
 			default:
-				inTime(t, "a session", time.Minute, func() { hostileSession(t, &small) })
-				small.Where, small.Sample, small.MaxString = `s ~ "*a*" || small > 3`, 2, 16
-				inTime(t, "a session with a condition", time.Minute, func() { hostileSession(t, &small) })
+				inTime(t, "a session", time.Minute, func() { hostileSession(t, &small, &o) })
+				chosen := o
+				chosen.Where, small.Sample, small.MaxString = `s ~ "*a*" || small > 3`, 2, 16
+				inTime(t, "a session with a condition", time.Minute, func() { hostileSession(t, &small, &chosen) })
 				inTime(t, "an aggregate", time.Minute, func() { hostileAggregate(t, &o) })
 			}
 			if after := held(t).heap; after > before+8<<20 {
@@ -282,8 +282,8 @@ func TestLocalHostile(t *testing.T) {
 
 const hostileTime = 200 * time.Millisecond
 
-func hostileSession(t *testing.T, o *attach.Options) {
-	s, err := attach.Open(t.Context(), []string{"localhostile:*"}, o)
+func hostileSession(t *testing.T, what *attach.EventOptions, o *attach.Options) {
+	s, err := attach.OpenEvents(t.Context(), []string{"localhostile:*"}, what, o)
 	if err != nil {
 		if strings.Contains(err.Error(), "\x1b") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %q is not one line", err)

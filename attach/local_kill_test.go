@@ -114,9 +114,8 @@ func TestLocalFloodKilled(t *testing.T) {
 	for round := range killRounds() {
 		p, count := startFlood(t)
 		where := floodWheres[round%len(floodWheres)]
-		o := &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}, Via: attach.ViaLocal}, Where: where, RingSize: 1 << 20}
-		s := open(t, "localflood:event", o)
-		o.RingSize = 0
+		o := &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}, Via: attach.ViaLocal}, Where: where}
+		s := openEvents(t, "localflood:event", &attach.EventOptions{RingSize: 1 << 20}, o)
 		a := openAggregate(t, []string{"localflood:event"}, attach.Count().By("g"), o)
 		p.Do("flood")
 		n := 0

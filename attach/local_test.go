@@ -78,7 +78,7 @@ func TestLocalUnprivileged(t *testing.T) {
 	p.Do("text")
 	tracer.Send("")
 	got := tracer.Rest()
-	for _, want := range []string{"typed bare []\n", "\n4 typed:text\n1 typed:bare\n{Fired:5 Received:5 Lost:0 Filtered:0 Missed:0 Unread:0 Unmatched:0 Full:0 Contended:0 Ended:0 Untold:0 Silent:0}\n"} {
+	for _, want := range []string{"typed bare []\n", "\n4 typed:text\n1 typed:bare\n{Fired:5 Received:5 Lost:0 Filtered:0 Missed:0 Unread:0 Unmatched:0 Full:0 Contended:0 Ended:0 Untold:0 Silent:0 Found:2 Late:0 Lateness:0s}\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it says %s, want %s", got, want)
 		}
@@ -137,20 +137,21 @@ func TestLocalJSON(t *testing.T) {
 	for _, test := range []struct {
 		role, selector string
 		commands       []string
+		kept           int // bytes of each text; 0 for the default
 		opts           attach.Options
 	}{
-		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, attach.Options{}},
-		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, attach.Options{MaxString: 10}},
-		{"nested", "nest:record", []string{"fire"}, attach.Options{}},
-		{"nested", "nest:record", []string{"fire"}, attach.Options{MaxString: 3, Follow: []string{"*"}}},
-		{"nested", "nest:record", []string{"fire"}, attach.Options{Follow: []string{"Up", "Up.Next", "Up.Next.Next", "Title"}}},
-		{"nested", "nest:record", []string{"fire"}, attach.Options{MaxString: 2, Where: `Up.Host == "up"`}},
-		{"where", "where:*", []string{"num", "text", "rec"}, attach.Options{}},
-		{"where", "where:text", []string{"text"}, attach.Options{MaxString: 4, Where: `comm == "exe"`}},
-		{"aggregate", "agg:*", []string{"fire 1"}, attach.Options{RingSize: 16 << 20}},
-		{"keys", "keys:*", []string{"fire"}, attach.Options{Follow: []string{"Name"}}},
+		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, 0, attach.Options{}},
+		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, 10, attach.Options{}},
+		{"nested", "nest:record", []string{"fire"}, 0, attach.Options{}},
+		{"nested", "nest:record", []string{"fire"}, 3, attach.Options{Follow: []string{"*"}}},
+		{"nested", "nest:record", []string{"fire"}, 0, attach.Options{Follow: []string{"Up", "Up.Next", "Up.Next.Next", "Title"}}},
+		{"nested", "nest:record", []string{"fire"}, 2, attach.Options{Where: `Up.Host == "up"`}},
+		{"where", "where:*", []string{"num", "text", "rec"}, 0, attach.Options{}},
+		{"where", "where:text", []string{"text"}, 4, attach.Options{Where: `comm == "exe"`}},
+		{"aggregate", "agg:*", []string{"fire 1"}, 0, attach.Options{}},
+		{"keys", "keys:*", []string{"fire"}, 0, attach.Options{Follow: []string{"Name"}}},
 	} {
-		t.Run(fmt.Sprintf("%s %+v", test.role, test.opts), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %d %+v", test.role, test.kept, test.opts), func(t *testing.T) {
 			p := startChild(t, test.role)
 			p.Do("load")
 			var texts [2][]string
@@ -158,7 +159,7 @@ func TestLocalJSON(t *testing.T) {
 			for i, via := range []attach.Via{attach.ViaKernel, attach.ViaLocal} {
 				o := test.opts
 				o.Target = attach.Target{PIDs: []int{p.PID()}, Via: via}
-				sessions[i] = open(t, test.selector, &o)
+				sessions[i] = openEvents(t, test.selector, &attach.EventOptions{MaxString: test.kept, RingSize: 16 << 20}, &o)
 			}
 			for _, c := range test.commands {
 				p.Do("%s", c)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/clock"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/source"
 )
 
@@ -29,19 +28,12 @@ func (t *tracing) beginLosses() error {
 // lost returns how many events were lost until now. It takes no lock of the tracing: whoever
 // matches starts and ends asks, with others held.
 func (t *tracing) lost() (n uint64, err error) {
-	if t.maps != nil {
-		c, err := t.maps.Count()
-		if err != nil {
-			return 0, err
-		}
-		n = c.At(codegen.CounterLost) + c.At(codegen.CounterFull)
-	}
 	for _, side := range t.sides {
-		st, err := side.Counts()
+		dropped, err := side.Dropped()
 		if err != nil {
 			return 0, err
 		}
-		n += st.Lost
+		n += dropped
 	}
 	return n, nil
 }

@@ -69,7 +69,12 @@ func needPrivileges(t testing.TB, err error) {
 
 func open(t testing.TB, selector string, opts *attach.Options) *attach.Session {
 	t.Helper()
-	s, err := attach.Open(t.Context(), []string{selector}, by(t, opts))
+	return openEvents(t, selector, nil, opts)
+}
+
+func openEvents(t testing.TB, selector string, what *attach.EventOptions, opts *attach.Options) *attach.Session {
+	t.Helper()
+	s, err := attach.OpenEvents(t.Context(), []string{selector}, what, by(t, opts))
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/numbering"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
 )
@@ -82,7 +83,7 @@ func TestFailAnywhere(t *testing.T) {
 	added := func(a *totals, l *bind.Layout) {
 		_, q := queued(t)
 		a.attached, a.cancel, a.done, a.source = site.Unattached(nil), func() {}, t.Context(), q
-		a.sites.Store(&siteTable{})
+		a.sites.Store(&numbering.Table{})
 		a.layout, a.tally = l, newTally(l)
 	}
 	aggregate, latency := &Aggregate{}, &Latency{}

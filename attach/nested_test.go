@@ -101,7 +101,7 @@ func TestNested(t *testing.T) { sharedToo(t, checkNested) }
 func checkNested(t *testing.T) {
 	p := startChild(t, "nested")
 	p.Do("load")
-	s := open(t, "nest:record", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "nest:record:Count", "Nob*", "Title"}, MaxString: 100})
+	s := openEvents(t, "nest:record", &attach.EventOptions{MaxString: 100}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Follow: []string{"Up", "nest:record:Count", "Nob*", "Title"}})
 	p.Do("fire")
 	events := drain(t, s)
 	checkSum(t, s)

@@ -23,19 +23,19 @@ func TestOmit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for omit := range attach.OmitTime | attach.OmitProcess | attach.OmitComm + 1 {
-		checkOmit(t, number, text, &attach.Options{Omit: omit})
-		checkOmit(t, number, text, &attach.Options{Omit: omit, Where: "n == 7 && comm != \"\" && pid > 0"})
+		checkOmit(t, number, text, omit, &attach.Options{})
+		checkOmit(t, number, text, omit, &attach.Options{Where: "n == 7 && comm != \"\" && pid > 0"})
 		if omit&attach.OmitProcess == 0 {
-			checkOmit(t, number, text, &attach.Options{Omit: omit, Stack: 8})
+			checkOmit(t, number, text, omit, &attach.Options{Stack: 8})
 		}
 	}
 }
 
 // checkOmit fires two probes, and checks their events.
-func checkOmit(t *testing.T, number *provider.Probe1[int], text *provider.Probe2[int, string], o *attach.Options) {
+func checkOmit(t *testing.T, number *provider.Probe1[int], text *provider.Probe2[int, string], omit attach.Omit, o *attach.Options) {
 	t.Helper()
 	o.Target.PIDs = []int{os.Getpid()}
-	s := open(t, "omit:*", o)
+	s := openEvents(t, "omit:*", &attach.EventOptions{Omit: omit}, o)
 	defer s.Close()
 	begun := time.Now()
 	if o.Where != "" {
@@ -46,19 +46,19 @@ func checkOmit(t *testing.T, number *provider.Probe1[int], text *provider.Probe2
 	ended := time.Now()
 	all := drain(t, s)
 	if len(all) != 2 || len(all[1].Args) != 2 || all[0].Args[0].Value != int64(7) || all[1].Args[0].Value != int64(7) || all[1].Args[1].Value != "/item" {
-		t.Fatalf("omit %b, where %q, stack %d: got events %v", o.Omit, o.Where, o.Stack, all)
+		t.Fatalf("omit %b, where %q, stack %d: got events %v", omit, o.Where, o.Stack, all)
 	}
 	stacks := 0 // in rare cases the kernel cannot read one
 	for _, ev := range all {
-		checkOmitted(t, o.Omit, &ev, begun, ended)
+		checkOmitted(t, omit, &ev, begun, ended)
 		if (ev.Stack != nil) != (o.Stack > 0) {
-			t.Errorf("omit %b, stack %d: got stack %v", o.Omit, o.Stack, ev.Stack)
+			t.Errorf("omit %b, stack %d: got stack %v", omit, o.Stack, ev.Stack)
 		} else if ev.Stack != nil && len(ev.Stack.PCs) > 1 {
 			stacks++
 		}
 	}
 	if o.Stack > 0 && stacks == 0 {
-		t.Errorf("omit %b, stack %d: got no stacks", o.Omit, o.Stack)
+		t.Errorf("omit %b, stack %d: got no stacks", omit, o.Stack)
 	}
 }
 
@@ -101,11 +101,7 @@ func TestOmitRefused(t *testing.T) {
 		}
 		return err
 	}
-	_, aggregate := attach.OpenAggregate(t.Context(), probes, attach.Count(), &attach.Options{Omit: omit, Target: own})
-	_, latency := attach.OpenLatency(t.Context(), probes[0], probes[0], nil, &attach.Options{Omit: omit, Target: own})
-	_, pairs := attach.OpenPairs(t.Context(), probes[0], probes[0], nil, &attach.Options{Omit: omit, Target: own})
-	_, record := attach.Record(t.Context(), probes, &attach.Options{Omit: omit, Target: own})
-	s, err := attach.Open(t.Context(), probes, &attach.Options{Omit: omit, Target: own})
+	s, err := attach.OpenEvents(t.Context(), probes, &attach.EventOptions{Omit: omit}, &attach.Options{Target: own})
 	if opened(s, err) != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +110,9 @@ func TestOmitRefused(t *testing.T) {
 		snapshots = err
 	}
 	for name, err := range map[string]error{
-		"aggregate": aggregate, "latency": latency, "pairs": pairs, "record": record, "snapshots": snapshots,
-		"unknown parts": (&attach.Options{Omit: 1 << 7}).Validate(),
-		"stacks":        (&attach.Options{Omit: attach.OmitProcess, Stack: 8}).Validate(),
+		"snapshots":     snapshots,
+		"unknown parts": (&attach.EventOptions{Omit: 1 << 7}).Validate(nil),
+		"stacks":        (&attach.EventOptions{Omit: attach.OmitProcess}).Validate(&attach.Options{Stack: 8}),
 	} {
 		var option *attach.OptionError
 		if !errors.As(err, &option) || option.Option != "Omit" {

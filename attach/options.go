@@ -3,35 +3,24 @@ package attach
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/bits"
-	"os"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/internal/record"
-	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 )
 
-// Options say what [Open], [OpenAggregate] and [OpenLatency] trace, and how. The
-// zero value, and nil, trace every process, now and later, that runs the objects
+// Options say what is traced, and how, by [Open], [OpenAggregate] and all others that return a
+// [Tracer]. The zero value, and nil, trace every process, now and later, that runs the objects
 // found.
 type Options struct {
 	// Target says which processes are traced.
 	Target Target
 
-	// RingSize is the size in bytes of the buffer between the kernel and this
-	// program, rounded up to a power of two; 0 means 4 MiB, with
-	// Unwind 64 MiB. When it is full, events are dropped and counted. Each process
-	// that shares memory has a buffer of about that size.
-	RingSize int
-	// MaxString is the number of bytes that events keep of each string or byte
-	// slice; 0 means 1024. Records with several strings may keep fewer.
-	MaxString int
 	// Strings names the arguments of untyped probes that are pointers to strings that
 	// end in a NUL, "arg0", or whose length is another argument, "arg0[arg1]".
 	// "arg0->8" follows a pointer that is 8 bytes behind what arg0 points to.
@@ -60,14 +49,19 @@ type Options struct {
 	// "none", only arguments that Strings names. A type may follow, also to
 	// "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
 	// function that returns an int, which fills only a part of a register. A word
-	// that has no type is a signed integer, or unsigned if it has 32 bits.
+	// that has no type is a signed integer, or unsigned if it has 32 bits. At lines of
+	// source files, Args names variables in scope: "n", and members as "req.port".
 	Args []string
 
 	// Stack is the largest number of addresses in the stacks of events and of groups by
 	// stack, see [event.Stack]. 0 means none, or all for groups by stack. [MaxStack] is the
 	// most, or [MaxUnwound] with Unwind. The kernel follows frame pointers, which Go has,
 	// and C, C++ and Rust if they are compiled with -fno-omit-frame-pointer or -C
-	// force-frame-pointers. A process that shares memory follows its own. Files of
+	// force-frame-pointers. To name the code of processes that end, the kernel reports what all
+	// processes map. With PIDs the session keeps what those map, with Children also what these start, and
+	// drops the rest: 30 to 45 µs for each process that others start. It keeps what any process maps
+	// if there are no PIDs, since Comm, Exe and Cgroup select events only. A process that shares memory follows its
+	// own. Files of
 	// [Target.Recordings] have stacks if a [Recorder] had this option; flight recorders
 	// keep none.
 	Stack int
@@ -109,31 +103,16 @@ type Options struct {
 	// exceed what a BPF program may hold.
 	Where string
 
-	// Sample is N to record one in N of the events that fulfil Where; 0 and 1 mean all.
-	// The others count as filtered. The kernel chooses by chance, and a process that
-	// shares memory takes the first of each N.
-	Sample int
-
-	// Omit leaves parts out of the events of [Open] that nobody looks at, which makes them
-	// cheaper for the process that fires: the kernel calls a function for each part, and
-	// reading the clock takes longer than counting the event. Events that come from shared
-	// memory or from recordings have these parts all the same. Snapshots need OmitTime
-	// unset, and Stack needs OmitProcess unset.
-	Omit Omit
-
-	// Interval divides an aggregate or a latency of [Target.Recordings] by the time at
-	// which events fired: each group belongs to one interval, and [total.Group.At] says to
-	// which. Intervals begin at whole multiples; an interval without events has no groups. 0
-	// means one interval for all. Live events are divided by when they are read.
-	Interval time.Duration
-
 	// Rescan is how often probes are looked for that were not there before:
 	// those of libraries loaded since, of programs that declare probes when
 	// they run, and without PIDs those of processes started since. 0 means
-	// never. (A process started later that runs a file which has been found is
+	// never. Where the kernel reports what processes map, which takes CAP_PERFMON, new
+	// files are found within milliseconds of their first mapping, and a rescan finds what
+	// the reports miss. (A process started later that runs a file which has been found is
 	// traced from its beginning in any case, unless PIDs exclude it.)
 	Rescan time.Duration
-	// Await has Open succeed if no probe matches yet. It needs Rescan. With PIDs,
+	// Await has Open succeed if no probe matches yet. It needs Rescan. Tracing fails, as Open would,
+	// if the first probes that appear lack what options name: Events and Read return the error. With PIDs,
 	// files that selectors name by path are attached to whether the processes have
 	// mapped them or not; their probes fire once they have.
 	Await bool
@@ -161,18 +140,13 @@ const (
 
 func (k LinkKind) String() string { return link.Kind(k).String() }
 
-const (
-	defaultRingSize  = 4 << 20
-	unwindRingSize   = 64 << 20 // an event takes 16 KiB
-	maxRingSize      = 1 << 30
-	defaultMaxString = 1024
-	maxMaxString     = notes.MaxString
-)
-
 // settings are checked options, with what they mean.
 type settings struct {
 	Options
+	EventOptions
+	interval     time.Duration     // of aggregates of recordings
 	condition    *filter.Expr      // Where
+	on           *filter.Expr      // On
 	functionArgs bind.FunctionArgs // Args
 	strings      []bind.StringArg  // Strings
 	recorded     bool              // events are recorded, and added up here instead of by the kernel
@@ -187,57 +161,45 @@ type settings struct {
 // an [*OptionError], which wraps a [*WhereError] if it is about Where; it names an
 // option that Open could not use for any probe. o may be nil.
 func (o *Options) Validate() error {
-	_, err := o.settings()
+	_, err := o.settings(nil)
 	return err
 }
 
-// used returns the settings for options whose processes exist.
-func (o *Options) used() (*settings, error) {
-	out, err := o.settings()
+// used returns the settings for options whose processes exist, and for those of events.
+func (o *Options) used(events *EventOptions) (*settings, error) {
+	out, err := o.settings(events)
 	if err != nil {
 		return nil, err
 	}
-	return out, out.Target.exist()
+	if err := out.Target.exist(); err != nil {
+		return out, err
+	}
+	return out, out.spares()
 }
 
-// settings returns the settings for o, which may be nil.
-func (o *Options) settings() (*settings, error) {
+// settings returns the settings for o and events, which may be nil.
+func (o *Options) settings(events *EventOptions) (*settings, error) {
 	fail := func(option string, err error) (*settings, error) { return nil, &OptionError{option, err} }
 	out := &settings{}
 	if o != nil {
 		out.Options = *o
 	}
-	switch {
-	case out.RingSize < 0 || out.RingSize > maxRingSize:
-		return fail("RingSize", fmt.Errorf("%d is not between 0 and %d bytes", out.RingSize, maxRingSize))
-	case out.RingSize == 0 && out.Unwind:
-		out.RingSize = unwindRingSize
-	case out.RingSize == 0:
-		out.RingSize = defaultRingSize
-	}
-	out.RingSize = max(1<<bits.Len(uint(out.RingSize-1)), os.Getpagesize())
-	switch {
-	case out.MaxString < 0 || out.MaxString > maxMaxString:
-		return fail("MaxString", fmt.Errorf("%d is not between 0 and %d bytes", out.MaxString, maxMaxString))
-	case out.MaxString == 0:
-		out.MaxString = defaultMaxString
-	}
-	if out.Sample < 0 || out.Sample > math.MaxInt32 {
-		return fail("Sample", fmt.Errorf("%d is not between 0 and %d", out.Sample, math.MaxInt32))
+	if events != nil {
+		out.EventOptions = *events
 	}
 	if err := out.checkStack(); err != nil {
 		return fail("Stack", err)
 	}
-	if err := out.checkOmit(); err != nil {
-		return fail("Omit", err)
+	if err := out.checkEvents(); err != nil {
+		return nil, err
 	}
-	switch recorded := len(out.Target.Recordings) > 0; {
-	case out.Interval < 0:
-		return fail("Interval", fmt.Errorf("%v is negative", out.Interval))
-	case out.Interval > 0 && !recorded:
-		return fail("Interval", errors.New("it is for recordings: read live aggregates at intervals"))
+	if err := link.Kind(out.Link).Check(); err != nil {
+		return fail("Link", err)
 	}
 	for _, name := range out.Follow {
+		if name == "" || strings.HasSuffix(name, ":") {
+			return fail("Follow", fmt.Errorf("%q names no pointer", name))
+		}
 		if _, err := path.Match(bind.Slashed(name), ""); err != nil {
 			return fail("Follow", fmt.Errorf("%q: %w", name, err))
 		}
@@ -252,6 +214,12 @@ func (o *Options) settings() (*settings, error) {
 		}
 		out.strings = append(out.strings, bind.ConditionStrings(out.condition)...)
 	}
+	if out.On != "" {
+		if out.on, err = parseWhere(out.On); err != nil {
+			return fail("On", err)
+		}
+		out.strings = append(out.strings, bind.ConditionStrings(out.on)...)
+	}
 	if out.functionArgs, err = bind.ParseFunctionArgs(out.Args); err != nil {
 		return fail("Args", err)
 	}
@@ -259,6 +227,9 @@ func (o *Options) settings() (*settings, error) {
 		return nil, err
 	}
 	out.Target, err = out.Target.checked()
+	if out.Signal.Number != 0 || out.Ring != nil {
+		out.Target.Via = ViaKernel
+	}
 	return out, err
 }
 

@@ -4,12 +4,20 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/features"
+
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/live"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -36,10 +44,13 @@ func TestRefusedOptions(t *testing.T) {
 		{"Comm", program(attach.ProgramOptions{Target: attach.Target{Comm: "init"}})},
 		{"Cgroup", program(attach.ProgramOptions{Target: attach.Target{Cgroup: "/sys/fs/cgroup"}})},
 		{"Exe", program(attach.ProgramOptions{Target: attach.Target{Exe: "/bin/sh"}})},
+		{"Children", program(attach.ProgramOptions{Target: attach.Target{PIDs: pids, Children: true}})},
 		{"PIDs", program(attach.ProgramOptions{Target: attach.Target{PIDs: []int{-1}}})},
 		{"Cookies", program(attach.ProgramOptions{Target: attach.Target{PIDs: pids}, Cookies: []uint64{1, 2}})},
 		{"Cgroup", find(attach.FindOptions{Target: attach.Target{Cgroup: "/sys/fs/cgroup"}})},
 		{"Comm", find(attach.FindOptions{Target: attach.Target{Comm: "init"}})},
+		{"Recordings", find(attach.FindOptions{Target: attach.Target{Recordings: []string{"x"}}})},
+		{"Recordings", program(attach.ProgramOptions{Target: attach.Target{Recordings: []string{"x"}}})},
 	} {
 		var option *attach.OptionError
 		if !errors.As(test.err, &option) || option.Option != test.option {
@@ -48,17 +59,43 @@ func TestRefusedOptions(t *testing.T) {
 	}
 }
 
-// TestRefusedRecording checks that options for recorded events are refused where
-// none are.
-func TestRefusedRecording(t *testing.T) {
-	for name, opts := range map[string]attach.Options{"RingSize": {RingSize: 1 << 20}, "MaxString": {MaxString: 100}, "Stack": {Stack: 1}} {
-		_, aggregate := attach.OpenAggregate(t.Context(), []string{"refused:no"}, attach.Count(), &opts)
-		_, latency := attach.OpenLatency(t.Context(), "refused:no", "refused:never", nil, &opts)
-		for _, err := range []error{aggregate, latency} {
-			var option *attach.OptionError
-			if !errors.As(err, &option) || option.Option != name {
-				t.Errorf("got error %v, want one in option %s", err, name)
+// TestRefusedStack checks that stacks are refused where nobody would see them.
+func TestRefusedStack(t *testing.T) {
+	opts := &attach.Options{Stack: 1}
+	_, aggregate := attach.OpenAggregate(t.Context(), []string{"refused:no"}, attach.Count(), opts)
+	_, latency := attach.OpenLatency(t.Context(), "refused:no", "refused:never", nil, opts)
+	for _, err := range []error{aggregate, latency} {
+		var option *attach.OptionError
+		if !errors.As(err, &option) || option.Option != "Stack" {
+			t.Errorf("got error %v, want one in option Stack", err)
+		}
+	}
+}
+
+// TestOptionsOfAll checks that each call has the options that it can use, and no others: what is
+// left to Options has a meaning for all of them.
+func TestOptionsOfAll(t *testing.T) {
+	fields := func(v any) (names []string) {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+			names = append(names, f.Name)
+		}
+		return names
+	}
+	all := fields(attach.Options{})
+	for _, own := range []any{attach.EventOptions{}, attach.RecordOptions{}, attach.PairOptions{}, attach.SpanOptions{}, attach.LatencyOptions{}, attach.SnapshotOptions{}} {
+		for _, name := range fields(own) {
+			if slices.Contains(all, name) {
+				t.Errorf("%s of %T is also one of Options, which calls without it have", name, own)
 			}
+		}
+	}
+	for name, err := range map[string]error{
+		"RingSize":  (&attach.EventOptions{RingSize: -1}).Validate(nil),
+		"MaxString": (&attach.EventOptions{MaxString: 1 << 20}).Validate(nil),
+	} {
+		var option *attach.OptionError
+		if !errors.As(err, &option) || option.Option != name {
+			t.Errorf("got error %v, want one in option %s", err, name)
 		}
 	}
 }
@@ -128,15 +165,25 @@ func TestSelectorError(t *testing.T) {
 // TestValidate checks that what Open would refuse for every probe is said without
 // it, by option, and with the column of a condition.
 func TestValidate(t *testing.T) {
-	for option, opts := range map[string]*attach.Options{
-		"":       nil,
-		"Where":  {Where: "a == "},
-		"Follow": {Follow: []string{"["}},
-		"Rescan": {Await: true},
-		"Target": {Target: attach.Target{PIDs: []int{1}, Comm: "init"}},
-		"PIDs":   {Target: attach.Target{PIDs: []int{0}}},
+	for _, test := range []struct {
+		option string
+		opts   *attach.Options
+	}{
+		{"", nil},
+		{"Where", &attach.Options{Where: "a == "}},
+		{"Follow", &attach.Options{Follow: []string{"["}}},
+		{"Follow", &attach.Options{Follow: []string{""}}},
+		{"Follow", &attach.Options{Follow: []string{"p:n:"}}},
+		{"Strings", &attach.Options{Strings: []string{""}}},
+		{"Args", &attach.Options{Args: []string{""}}},
+		{"Link", &attach.Options{Link: 99}},
+		{"Link", &attach.Options{Link: -1}},
+		{"Rescan", &attach.Options{Await: true}},
+		{"Target", &attach.Options{Target: attach.Target{PIDs: []int{1}, Comm: "init"}}},
+		{"PIDs", &attach.Options{Target: attach.Target{PIDs: []int{0}}}},
+		{"Children", &attach.Options{Target: attach.Target{Children: true}}},
 	} {
-		err := opts.Validate()
+		option, err := test.option, test.opts.Validate()
 		var wrong *attach.OptionError
 		if errors.As(err, &wrong) != (option != "") || wrong != nil && wrong.Option != option {
 			t.Errorf("got error %v, want one in option %q", err, option)
@@ -144,6 +191,63 @@ func TestValidate(t *testing.T) {
 		var where *attach.WhereError
 		if errors.As(err, &where) != (option == "Where") || where != nil && where.Column != 6 {
 			t.Errorf("got error %v, want a column only of a condition", err)
+		}
+	}
+}
+
+// TestValidatePairs checks that options of pairs are errors of the option, and of the aggregation.
+func TestValidatePairs(t *testing.T) {
+	if err := (*attach.PairOptions)(nil).Validate(); err != nil {
+		t.Error(err)
+	}
+	for option, opts := range map[string]attach.PairOptions{
+		"Slower": {Slower: -1}, "MaxPending": {MaxPending: -1}, "Key": {Key: []string{""}},
+	} {
+		_, opened := attach.OpenPairs(t.Context(), "refused:no", "refused:never", &opts, nil)
+		for _, err := range []error{opts.Validate(), opened} {
+			var wrong *attach.OptionError
+			if !errors.As(err, &wrong) || wrong.Option != option || !errors.Is(err, attach.ErrAggregation) {
+				t.Errorf("got error %v, want one in option %s", err, option)
+			}
+		}
+	}
+}
+
+// TestWrongProgram checks that a program which no site would take is said to be wrong, instead of the
+// site.
+func TestWrongProgram(t *testing.T) {
+	p := start(t, exec.Command(compile(t, "gcc", "-O2")))
+	probes := []reader.Probe{live.Probe(t, p.PID(), "args:bare")}
+	auto := "was not loaded for uprobe_multi links"
+	if features.HaveBPFLinkUprobeMulti() != nil {
+		auto = "was not loaded for perf events"
+	}
+	for _, test := range []struct {
+		typ  ebpf.ProgramType
+		at   ebpf.AttachType
+		link attach.LinkKind
+		want string
+	}{
+		{ebpf.TracePoint, 0, attach.AutoLink, "the program has type TracePoint"},
+		{ebpf.Kprobe, ebpf.AttachTraceKprobeMulti, attach.AutoLink, auto},
+		{ebpf.Kprobe, ebpf.AttachNone, attach.MultiLink, "was not loaded for uprobe_multi links"},
+		{ebpf.Kprobe, ebpf.AttachTraceUprobeMulti, attach.PerfLink, "was not loaded for perf events"},
+		{ebpf.Kprobe, 0, 99, "option Link: 99 is no kind of link"},
+	} {
+		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: test.typ, AttachType: test.at, License: "GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+		if err != nil {
+			needs.Skip(t, "%v", err)
+		}
+		defer prog.Close()
+		a, err := attach.AttachProbes(prog, probes, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}, Link: test.link})
+		if err == nil {
+			err = errors.Join(a.Close(), a.Wait(t.Context()))
+		}
+		if errors.Is(err, ebpf.ErrNotSupported) || err == nil && test.typ == ebpf.Kprobe && test.want != "" && features.HaveBPFLinkUprobeMulti() != nil {
+			continue // a kernel without such links runs any program at perf events
+		}
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "another tracer") || errors.Is(err, os.ErrPermission) {
+			t.Errorf("%v for %v by %v: got error %v, want %q", test.typ, test.at, test.link, err, test.want)
 		}
 	}
 }

@@ -20,8 +20,6 @@ func TestUselessOptions(t *testing.T) {
 		{attach.Options{Follow: []string{"other:record:Peer.Next"}}, "Follow"},
 		{attach.Options{Follow: []string{"Up", "*.Nothing"}}, "Follow"},
 		{attach.Options{Args: []string{"retval"}}, "Args"},
-		{attach.Options{RingSize: -1}, "RingSize"},
-		{attach.Options{MaxString: 1 << 20}, "MaxString"},
 		{attach.Options{Await: true}, "Rescan"},
 	} {
 		test.opts.Target.PIDs = []int{p.PID()}

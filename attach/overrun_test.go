@@ -67,7 +67,7 @@ func TestOverrun(t *testing.T) {
 			t.Run(kind.String()+" "+test.name, func(t *testing.T) {
 				p := startChild(t, "flood")
 				p.Do("load")
-				s := open(t, "flood:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind, RingSize: os.Getpagesize(), Where: test.where})
+				s := openEvents(t, "flood:*", &attach.EventOptions{RingSize: os.Getpagesize()}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind, Where: test.where})
 				var received atomic.Uint64
 				var reader sync.WaitGroup
 				reader.Go(func() {

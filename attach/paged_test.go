@@ -36,10 +36,7 @@ func TestPagedOut(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := start(t, exec.Command(path, filepath.Join(dir, "file")))
-			s := open(t, path+":paged:arguments", &attach.Options{
-				Link: kind, MaxString: 3000,
-				Strings: []string{"paged:arguments:arg0", "paged:arguments:arg2", "paged:arguments:arg3"},
-			})
+			s := openEvents(t, path+":paged:arguments", &attach.EventOptions{MaxString: 3000}, &attach.Options{Link: kind, Strings: []string{"paged:arguments:arg0", "paged:arguments:arg2", "paged:arguments:arg3"}})
 			// And by a condition, which reads memory before anything else does.
 			filtered := open(t, path+":paged:arguments", &attach.Options{Link: kind, Where: `arg0 == "across two pages" && arg1 < 0`})
 			for range 3 {

@@ -3,16 +3,20 @@ package attach
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/sums"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/total"
 )
 
 // PairOptions say which pairs of starts and ends are delivered. The zero value matches as
@@ -25,10 +29,39 @@ type PairOptions struct {
 	// so that they cost no event. 0 leaves out none.
 	Slower time.Duration
 
+	// Times asks for what [Pairs.Times] returns.
+	Times bool
+
 	// MaxPending bounds the keys whose starts wait for their ends, each with its arguments;
 	// 0 means as many as fit in 32 MiB, at most 16384. When there are more, the ones that
 	// have waited longest are forgotten, and counted.
 	MaxPending int
+
+	RingSize, MaxString int // see [EventOptions]
+}
+
+// Validate checks the options without looking at probes. The error is an [*OptionError], and wraps
+// [ErrAggregation]. o may be nil.
+func (o *PairOptions) Validate() error {
+	if o == nil {
+		return nil
+	}
+	if o.Slower < 0 {
+		return &OptionError{"Slower", fmt.Errorf("%w: %v is negative", ErrAggregation, o.Slower)}
+	}
+	if err := checkPending(o.MaxPending); err != nil {
+		return err
+	}
+	_, err := bind.KeyNames(o.Key)
+	return optionError("Key", err)
+}
+
+// checkPending returns what is wrong with an option MaxPending.
+func checkPending(pending int) error {
+	if pending < 0 || pending > maxPending {
+		return &OptionError{"MaxPending", fmt.Errorf("%w: %d is not between 0 and %d starts", ErrAggregation, pending, maxPending)}
+	}
+	return nil
 }
 
 // Pair is a start and its end.
@@ -54,32 +87,28 @@ type Pairs struct{ stream }
 // of stacks would take too much memory. With Options.Stack alone, and through shared memory,
 // both have stacks.
 //
-// what and opts may be nil. Options.Sample is refused because it would tear pairs apart, and
-// Options.Omit because pairs have times. In [Stats] both events of a pair are received.
+// what and opts may be nil. In [Stats] both events of a pair are received.
 // Events of fast pairs, and starts and ends without a partner, are filtered; see
 // [Pairs.Counts].
 func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *Options) (*Pairs, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
-	o, err := opts.used()
-	if err != nil {
-		return nil, err
-	}
-	if err := o.refuseForPairs(); err != nil {
-		return nil, err
-	}
 	if what == nil {
 		what = &PairOptions{}
 	}
-	if what.Slower < 0 {
-		return nil, fmt.Errorf("%w: pairs slower than %v: the time is negative", ErrAggregation, what.Slower)
+	o, err := opts.used(&EventOptions{RingSize: what.RingSize, MaxString: what.MaxString})
+	if err != nil {
+		return nil, err
+	}
+	if err := what.Validate(); err != nil {
+		return nil, err
 	}
 	layout, err := pairLayout(start, end, what.Key, what.MaxPending)
 	if err != nil {
 		return nil, err
 	}
-	layout.Whole, layout.Slower = true, what.Slower
+	layout.Whole, layout.Slower, layout.Times = true, what.Slower, what.Times
 	var p *Pairs
 	err = o.each(func(o *settings) error {
 		p = &Pairs{}
@@ -103,12 +132,12 @@ const maxPending = 1 << 24
 // pairLayout returns what starts and ends of these selectors share. pending is 0 for the
 // default.
 func pairLayout(start, end string, key []string, pending int) (l *bind.PairLayout, err error) {
-	if pending < 0 || pending > maxPending {
-		return nil, fmt.Errorf("%w: %d pending starts is not between 0 and %d", ErrAggregation, pending, maxPending)
+	if err := checkPending(pending); err != nil {
+		return nil, err
 	}
 	l = &bind.PairLayout{Pending: pending}
 	if l.Key, err = bind.KeyNames(key); err != nil {
-		return nil, err
+		return nil, optionError("Key", err)
 	}
 	if l.Start, err = parseSelector(start); err != nil {
 		return nil, err
@@ -124,6 +153,9 @@ func (p *Pairs) open(ctx context.Context, selectors []string, o *settings, layou
 	o = o.ofKeys(layout)
 	if o.Target.Via.isLocal() {
 		p.tally = newTally(layout)
+		if layout.Pairs.Times {
+			p.tally.Times = make([]uint64, times.Words())
+		}
 	}
 	return p.begin(ctx, selectors, o, layout)
 }
@@ -195,10 +227,10 @@ func (p *Pairs) match(b []byte) (start, end record.Record, ok bool, err error) {
 // schema returns what is read at the site of a number, nil if it is not known.
 func (p *stream) schema(number uint32) *bind.Schema {
 	sites := p.sites.Load()
-	if uint64(number) >= uint64(len(sites.schemas)) {
+	if uint64(number) >= uint64(len(sites.Schemas)) {
 		return nil
 	}
-	return sites.schemas[number]
+	return sites.Schemas[number]
 }
 
 // shorten leaves of a record's strings what events hold of them.
@@ -243,8 +275,8 @@ func (p *stream) events(b []byte) uint64 {
 		return 2
 	}
 	sites := p.sites.Load()
-	if number := rec.Site(); uint64(number) < uint64(len(sites.schemas)) {
-		if sc := sites.schemas[number]; sc != nil && sc.Computed != nil {
+	if number := rec.Site(); uint64(number) < uint64(len(sites.Schemas)) {
+		if sc := sites.Schemas[number]; sc != nil && sc.Computed != nil {
 			return 1
 		}
 	}
@@ -271,10 +303,61 @@ func (p *Pairs) Counts() (PairStats, error) {
 	return p.pairs, err
 }
 
-// refuseForPairs refuses options that pairs cannot have.
-func (o *settings) refuseForPairs() error {
-	if o.Sample > 1 {
-		return &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
+// times is what groups of the times of pairs have.
+var times = bind.Layout{Layout: query.Layout{Wanted: query.Computation{Value: "latency", Sum: true, Avg: true, Hist: true}, Value: query.Elapsed}}
+
+// Times returns how long pairs took until now, as a group of [OpenLatency]: also pairs that
+// PairOptions.Slower leaves out, so that one session has both the histogram and what was slow. Its
+// Count is that of [PairStats.Pairs], and Hist has powers of two. Pairs that come through shared
+// memory or from recordings are added up by [Pairs.All]. It needs PairOptions.Times.
+func (p *Pairs) Times() (total.Group, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return total.Group{}, fmt.Errorf("the session is %w", ErrClosed)
+	case !p.layout.Pairs.Times:
+		return total.Group{}, errors.New("the times of pairs were not asked for: set PairOptions.Times")
 	}
-	return o.refuseOmit("pairs have all parts of their events")
+	all := sums.New(&times, map[string][]uint64{})
+	all.Of("")
+	if p.tally != nil {
+		p.tally.ReadTimes(all.AddWords)
+	}
+	if p.programs != nil && p.programs.maps != nil {
+		if err := p.programs.maps.EachTimes(all.Add); err != nil {
+			return total.Group{}, err
+		}
+	}
+	if groups := all.Groups(nil); len(groups) > 0 {
+		return groups[0], nil
+	}
+	return total.Group{}, nil // of no pair
+}
+
+// MarshalJSON returns the pair as one JSON object, with the nanoseconds that it took and the
+// objects that [event.Event.MarshalJSON] makes of its events:
+//
+//	{"latency": …, "start": {…}, "end": {…}}
+func (p Pair) MarshalJSON() ([]byte, error) { return p.AppendJSON(nil), nil }
+
+// AppendJSON appends to dst what MarshalJSON returns.
+func (p *Pair) AppendJSON(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"latency":`...), int64(p.Took), 10)
+	dst = p.Start.AppendJSON(append(dst, `,"start":`...))
+	dst = p.End.AppendJSON(append(dst, `,"end":`...))
+	return append(dst, '}')
+}
+
+// UnmarshalJSON sets the pair to one that MarshalJSON has written, see [event.Event.UnmarshalJSON].
+func (p *Pair) UnmarshalJSON(data []byte) error {
+	var in struct {
+		Latency    int64
+		Start, End event.Event
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("decode a pair: %w", err)
+	}
+	*p = Pair{in.Start, in.End, time.Duration(in.Latency)}
+	return nil
 }

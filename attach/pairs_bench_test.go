@@ -25,7 +25,7 @@ func BenchmarkPairs(b *testing.B) {
 		b.Fatal(err)
 	}
 	const start, done = "pairbench:begin", "pairbench:end"
-	opts := &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}, Via: attach.ViaKernel}, RingSize: 64 << 20}
+	opts := &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}, Via: attach.ViaKernel}}
 	query := "select abalance from pgbench_accounts where aid = 12345 and " + strings.Repeat("x", 60)
 	type tracing interface {
 		Stats() (attach.Stats, error)
@@ -34,7 +34,7 @@ func BenchmarkPairs(b *testing.B) {
 	}
 	pairs := func(slower time.Duration) func() (tracing, func(), error) {
 		return func() (tracing, func(), error) {
-			s, err := attach.OpenPairs(b.Context(), start, done, &attach.PairOptions{Slower: slower}, opts)
+			s, err := attach.OpenPairs(b.Context(), start, done, &attach.PairOptions{Slower: slower, RingSize: 64 << 20}, opts)
 			return s, func() {
 				for range s.All() {
 				}
@@ -53,7 +53,7 @@ func BenchmarkPairs(b *testing.B) {
 			}, err
 		}},
 		{"spans", func() (tracing, func(), error) {
-			s, err := attach.OpenSpans(b.Context(), []string{start, done}, []attach.Span{{Start: start, End: done}}, opts)
+			s, err := attach.OpenSpans(b.Context(), []string{start, done}, &attach.SpanOptions{Spans: []attach.Span{{Start: start, End: done}}, RingSize: 64 << 20}, opts)
 			return s, func() {
 				for range s.All() {
 				}

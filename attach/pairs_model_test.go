@@ -139,7 +139,7 @@ func checkPairsModel(t *testing.T) {
 			checkSum(t, l)
 		})
 		opened.Go(func() {
-			recordFor(t, file, []string{start, end}, by(t, &o), 20*time.Millisecond)
+			recordFor(t, file, []string{start, end}, nil, by(t, &o), 20*time.Millisecond)
 		})
 		if round%2 == 1 {
 			p.Do("load")
@@ -167,14 +167,14 @@ func checkPairsModel(t *testing.T) {
 }
 
 // recordFor writes what fires within some time to a file.
-func recordFor(t *testing.T, path string, selectors []string, o *attach.Options, d time.Duration) {
+func recordFor(t *testing.T, path string, selectors []string, what *attach.RecordOptions, o *attach.Options, d time.Duration) {
 	f, err := os.Create(path)
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	defer f.Close()
-	r, err := attach.Record(t.Context(), selectors, o)
+	r, err := attach.Record(t.Context(), selectors, what, o)
 	if err != nil {
 		t.Error(err)
 		return

@@ -190,13 +190,13 @@ func checkPairsOfGoroutines(t *testing.T) {
 func TestPairsCostNoEvent(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
-	a := pairsBy(t, t.Context(), "lat:start", "lat:end", &attach.PairOptions{Slower: time.Minute}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 1})
+	a := pairsBy(t, t.Context(), "lat:start", "lat:end", &attach.PairOptions{Slower: time.Minute, RingSize: 1}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	const threads, n = 4, 2000
 	p.Do("threads %d %d", threads, n)
 	if pairs, counts := endPairs(t, a); len(pairs) != 0 || counts.Fast != threads*n || counts.Pairs != threads*n {
 		t.Errorf("%d pairs, counts %+v, want %d fast ones", len(pairs), counts, threads*n)
 	}
-	a = pairsBy(t, t.Context(), "lat:start", "lat:end", nil, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 1})
+	a = pairsBy(t, t.Context(), "lat:start", "lat:end", &attach.PairOptions{RingSize: 1}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	p.Do("threads %d %d", threads, n)
 	pairs, counts := endPairs(t, a)
 	st, err := a.Stats()
@@ -308,10 +308,6 @@ func checkPairsHaveStacks(t *testing.T) {
 
 // TestRefusedPairs checks what pairs cannot be asked for.
 func TestRefusedPairs(t *testing.T) {
-	_, err := attach.OpenPairs(t.Context(), "refused:no", "refused:never", nil, &attach.Options{Sample: 10})
-	if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Sample" {
-		t.Errorf("got error %v, want one in option Sample", err)
-	}
 	for _, what := range []attach.PairOptions{{Slower: -1}, {MaxPending: -1}, {MaxPending: 1 << 25}, {Key: []string{"machine"}}} {
 		if _, err := attach.OpenPairs(t.Context(), "refused:no", "refused:never", &what, nil); !errors.Is(err, attach.ErrAggregation) {
 			t.Errorf("%+v: got error %v, want one of aggregation", what, err)

@@ -54,14 +54,7 @@ func (p Plan) Attached() int {
 
 // handOut returns a copy of a plan, which later calls do not change.
 func handOut(plan site.Plan) Plan {
-	if plan == nil {
-		return nil
-	}
-	out := make(Plan, len(plan))
-	for i := range plan {
-		out[i] = Site(plan[i].Snapshot())
-	}
-	return out
+	return site.Snapshots(plan, func(r site.Report) Site { return Site(r) })
 }
 
 // newPlanner returns a planner. The caller closes its Objects.

@@ -8,11 +8,11 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/link"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/kernel"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -60,8 +60,17 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 	if n := len(o.Cookies); n > 1 && n != len(probes) {
 		return nil, &OptionError{"Cookies", fmt.Errorf("%d for %d probes", n, len(probes))}
 	}
-	var err error
-	if o.Target, err = o.Target.byPID(); err != nil {
+	if typ := prog.Type(); typ != ebpf.Kprobe {
+		return nil, fmt.Errorf("the program has type %v: probes run programs of type %v, as sections uprobe and uprobe.multi have it", typ, ebpf.Kprobe)
+	}
+	err := optionError("Link", link.Kind(o.Link).Check())
+	if err != nil {
+		return nil, err
+	}
+	if o.Target, err = o.Target.byPID(); err == nil {
+		err = o.Target.exist()
+	}
+	if err != nil {
 		return nil, err
 	}
 	pids := o.Target.PIDs
@@ -96,10 +105,19 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
 	plan := make(site.Plan, 0, len(probes)*len(pids))
-	for _, p := range probes {
+	var cookies []uint64 // of the sites
+	for i, p := range probes {
 		for _, pid := range pids {
-			plan = append(plan, site.Site{Report: site.Report{Probe: p, PID: pid}})
-			plan[len(plan)-1].Decide(planner)
+			sites := site.Plan{{Report: site.Report{Probe: p, PID: pid}}}.AtReturns(planner)
+			for j := range sites {
+				sites[j].Decide(planner)
+				var cookie uint64
+				if n := len(o.Cookies); n > 0 {
+					cookie = o.Cookies[i%n]
+				}
+				cookies = append(cookies, cookie)
+			}
+			plan = append(plan, sites...)
 		}
 	}
 	groups := site.Groups{Objects: planner.Objects, Procs: procs}
@@ -111,11 +129,7 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 		if private != "" {
 			plan[i].Notes = append(plan[i].Notes, private)
 		}
-		var cookie uint64
-		if n := len(o.Cookies); n > 0 {
-			cookie = o.Cookies[i/len(pids)%n]
-		}
-		groups.Add(&plan[i], prog, cookie)
+		groups.Add(&plan[i], prog, cookies[i])
 	}
 	a, err := site.Attach(context.Background(), plan, groups.All, kind)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/load"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
@@ -93,23 +93,23 @@ func checkRefused(t *testing.T, what string, plan Plan, versions int) {
 // plan says why these are not, and their signature is not tried again.
 func TestRefusedLater(t *testing.T) {
 	opts := &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour, Await: true}
-	o, err := opts.used()
+	o, err := opts.used(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var inSession, inAggregate, inLatency refuser
 	s := &Session{}
-	s.progs.Create = inSession.create
+	s.create = inSession.create
 	mayLoad(t, s.open(t.Context(), []string{"refused*:*"}, o))
 	defer s.Close()
 	a, err := OpenAggregate(t.Context(), []string{"refused*:*"}, Count().By("probe"), opts)
 	mayLoad(t, err)
 	defer a.Close()
-	a.progs.Create = inAggregate.create
+	a.programs.loaded.Create = inAggregate.create
 	l, err := OpenLatency(t.Context(), "refused*:start*", "refused*:done", &LatencyOptions{Key: []string{"id"}}, opts)
 	mayLoad(t, err)
 	defer l.Close()
-	l.progs.Create = inLatency.create
+	l.programs.loaded.Create = inLatency.create
 
 	const versions = 2
 	for version := range versions {
@@ -157,13 +157,13 @@ func TestRefusedLater(t *testing.T) {
 // says so, once. In a session with Await the plan says so.
 func TestRefusedAll(t *testing.T) {
 	opts := &Options{Target: Target{PIDs: []int{os.Getpid()}}, Rescan: time.Hour, Await: true}
-	o, err := opts.used()
+	o, err := opts.used(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r refuser
 	later := &Session{}
-	later.progs.Create = r.create
+	later.create = r.create
 	mayLoad(t, later.open(t.Context(), []string{"refused0:start"}, o))
 	defer later.Close()
 	refusedProvider(t, 0)
@@ -175,13 +175,13 @@ func TestRefusedAll(t *testing.T) {
 	for what, open := range map[string]func() error{
 		"session": func() error {
 			s := &Session{}
-			s.progs.Create = r.create
+			s.create = r.create
 			defer s.release()
 			return s.open(t.Context(), []string{"refused0:start"}, o)
 		},
 		"aggregate": func() error {
 			a := &Aggregate{}
-			a.progs.Create = r.create
+			a.create = r.create
 			defer a.release()
 			return a.open(t.Context(), []string{"refused0:start"}, o, &bind.Layout{Layout: query.Layout{Wanted: Count().By("probe").wanted, CPUs: 1}})
 		},
@@ -195,7 +195,7 @@ func TestRefusedAll(t *testing.T) {
 			}
 			layout := &bind.Layout{Layout: query.Layout{Wanted: Sum("latency").wanted, Value: query.Elapsed, CPUs: 1}, Pairs: pairs}
 			a := &Aggregate{}
-			a.progs.Create = r.create
+			a.create = r.create
 			defer a.release()
 			without := *o
 			without.Await = false

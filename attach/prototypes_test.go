@@ -3,6 +3,7 @@ package attach_test
 import (
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func TestPrototypes(t *testing.T) {
 	target := attach.Target{PIDs: []int{p.PID()}}
 	known := open(t, "named:*", &attach.Options{Target: target, Prototypes: table})
 	bare := open(t, "named:*", &attach.Options{Target: target})
-	short := open(t, "named:wide", &attach.Options{Target: target, Prototypes: table, MaxString: 4})
+	short := openEvents(t, "named:wide", &attach.EventOptions{MaxString: 4}, &attach.Options{Target: target, Prototypes: table})
 	p.Do("")
 	got := map[string][]arg{}
 	for _, ev := range drain(t, known) {
@@ -161,5 +162,41 @@ func TestPrototypesAndStrings(t *testing.T) {
 	}
 	if d := cmp.Diff(named("object", "a text/and more", "title", "a text/and more"), got["followed"]); d != "" {
 		t.Errorf("text where the prototype has none (-want +got):\n%s", d)
+	}
+}
+
+// TestDanger checks that a probe is refused beside the one with which it is known to harm its
+// program, also by a selector of both, unless that is forced.
+func TestDanger(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	p := start(t, exec.Command(path))
+	table, err := prototype.Parse("mine", []byte("danger "+filepath.Base(path)+" args:bare floats it crashes\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		selectors []string
+		force     bool
+		refused   int
+	}{
+		{[]string{"args:bare"}, false, 0},
+		{[]string{"args:bare", "args:floats"}, false, 1},
+		{[]string{"args:*"}, false, 1},
+		{[]string{"args:*"}, true, 0},
+	} {
+		s, err := attach.Open(t.Context(), c.selectors, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Prototypes: table, Force: c.force})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for _, site := range s.Plan() {
+			if errors.Is(site.Reason, attach.ErrUnsafe) && strings.Contains(site.Reason.Error(), ": it crashes if args:floats is traced as well") {
+				refused++
+			}
+		}
+		if refused != c.refused {
+			t.Errorf("%q, Force %v: %d sites are refused, want %d: %v", c.selectors, c.force, refused, c.refused, s.Plan())
+		}
+		s.Close()
 	}
 }

@@ -238,7 +238,7 @@ func TestQuantilesOfManyIntervals(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := inUse()
-	a, err := attach.OpenAggregate(t.Context(), []string{"agg:done"}, attach.Quantiles("bytes", percents...), &attach.Options{Target: attach.Target{Recordings: []string{file}}, Interval: 1})
+	a, err := attach.OpenAggregate(t.Context(), []string{"agg:done"}, attach.Quantiles("bytes", percents...).Interval(1), &attach.Options{Target: attach.Target{Recordings: []string{file}}})
 	if err != nil {
 		t.Fatal(err)
 	}

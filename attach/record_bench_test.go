@@ -87,7 +87,7 @@ func toRecord(t testing.TB, p *tracee.Program, file *os.File, events int) uint64
 
 // recordTo does so with stacks of at most so many addresses.
 func recordTo(t testing.TB, p *tracee.Program, file *os.File, events, most int) uint64 {
-	r, err := attach.Record(t.Context(), []string{"bench:three"}, &attach.Options{Stack: most, Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
+	r, err := attach.Record(t.Context(), []string{"bench:three"}, &attach.RecordOptions{RingSize: 64 << 20}, &attach.Options{Stack: most, Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func recordTo(t testing.TB, p *tracee.Program, file *os.File, events, most int) 
 
 // toJSON writes events as lines of JSON, and returns their number.
 func toJSON(t testing.TB, p *tracee.Program, file *os.File, events int) uint64 {
-	s := open(t, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 16 << 20})
+	s := openEvents(t, "bench:three", &attach.EventOptions{RingSize: 16 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	defer s.Close()
 	ended := make(chan error, 1)
 	go func() {

@@ -26,7 +26,7 @@ func writerChild() func(string) error {
 		if _, err := fmt.Sscan(command, &pid, &via, &path, &selector); err != nil {
 			return err
 		}
-		r, err := attach.Record(context.Background(), []string{selector}, &attach.Options{Stack: 16, RingSize: 16 << 20, Target: attach.Target{PIDs: []int{pid}, Via: attach.Via(via)}})
+		r, err := attach.Record(context.Background(), []string{selector}, &attach.RecordOptions{RingSize: 16 << 20}, &attach.Options{Stack: 16, Target: attach.Target{PIDs: []int{pid}, Via: attach.Via(via)}})
 		if err != nil {
 			return err
 		}
@@ -112,16 +112,21 @@ func numbers(t *testing.T, file *attach.Options) (all []uint64) {
 	return all
 }
 
-// TestRecordFull writes to a file that cannot grow. The error says so, and the file has
+// TestRecordFull writes to files that cannot grow. The error says so, and the file has
 // what there was room for.
 func TestRecordFull(t *testing.T) {
+	for _, room := range []int64{400 << 10, 40 << 10, 8 << 10} {
+		t.Run(fmt.Sprint(room), func(t *testing.T) { checkRecordFull(t, room) })
+	}
+}
+
+func checkRecordFull(t *testing.T, room int64) {
 	fd, err := unix.MemfdCreate("events", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := os.NewFile(uintptr(fd), "events")
 	defer file.Close()
-	const room = 400 << 10
 	if err := file.Truncate(room); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +135,7 @@ func TestRecordFull(t *testing.T) {
 	}
 	p := startChild(t, "flood")
 	p.Do("load")
-	r, err := attach.Record(t.Context(), []string{"flood:number"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 16 << 20})
+	r, err := attach.Record(t.Context(), []string{"flood:number"}, &attach.RecordOptions{RingSize: 16 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -148,8 +153,11 @@ func TestRecordFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if f.Torn != 0 || f.Damaged != 0 {
-		t.Errorf("%d bytes are torn, %d damaged", f.Torn, f.Damaged)
+	if f.Torn != 0 || f.Damaged != 0 || !f.Ended {
+		t.Errorf("%d bytes are torn, %d damaged; ended: %t", f.Torn, f.Damaged, f.Ended)
+	}
+	if info, err := file.Stat(); err != nil || info.Size() < room-4<<10 {
+		t.Errorf("%d bytes of %d are used, %v", info.Size(), room, err)
 	}
 	s := openFile(t, &attach.Options{Target: attach.Target{Recordings: []string{path}}}, "*:*")
 	n := 0
@@ -178,7 +186,7 @@ func TestRecordLimits(t *testing.T) {
 	p := startChild(t, "flood")
 	p.Do("load")
 	for _, test := range []attach.RecordLimits{{Events: 77}, {Bytes: 100 << 10}} {
-		r, err := attach.Record(t.Context(), []string{"flood:number"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 16 << 20})
+		r, err := attach.Record(t.Context(), []string{"flood:number"}, &attach.RecordOptions{RingSize: 16 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			needPrivileges(t, err)
 			t.Fatal(err)
@@ -206,7 +214,7 @@ func TestRecordLimits(t *testing.T) {
 		f.Close()
 	}
 	option := (*attach.OptionError)(nil)
-	if _, err := attach.Record(t.Context(), []string{"a:b"}, &attach.Options{Target: attach.Target{Recordings: []string{"x"}}}); !errors.As(err, &option) {
+	if _, err := attach.Record(t.Context(), []string{"a:b"}, nil, &attach.Options{Target: attach.Target{Recordings: []string{"x"}}}); !errors.As(err, &option) {
 		t.Errorf("a recording is recorded: %v", err)
 	}
 }

@@ -27,7 +27,12 @@ type recording struct {
 // startRecord records to a file, the way of the test.
 func startRecord(t testing.TB, selectors []string, opts *attach.Options) *recording {
 	t.Helper()
-	r, err := attach.Record(t.Context(), selectors, by(t, opts))
+	return startRecordOf(t, selectors, nil, opts)
+}
+
+func startRecordOf(t testing.TB, selectors []string, what *attach.RecordOptions, opts *attach.Options) *recording {
+	t.Helper()
+	r, err := attach.Record(t.Context(), selectors, what, by(t, opts))
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -71,17 +76,18 @@ func TestRecord(t *testing.T) {
 		role     string
 		selector string
 		commands []string
+		kept     int // bytes of each text; 0 for the default
 		opts     attach.Options
 	}{
-		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, attach.Options{}},
-		{"typed", "typed:*", []string{"text"}, attach.Options{MaxString: 10}},
-		{"nested", "nest:record", []string{"fire"}, attach.Options{MaxString: 50, Follow: []string{"*"}}},
-		{"where", "where:*", []string{"num", "text", "rec"}, attach.Options{MaxString: 100}},
-		{"where", "where:num", []string{"num"}, attach.Options{Where: `u > 100 && comm == "exe"`}},
+		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, 0, attach.Options{}},
+		{"typed", "typed:*", []string{"text"}, 10, attach.Options{}},
+		{"nested", "nest:record", []string{"fire"}, 50, attach.Options{Follow: []string{"*"}}},
+		{"where", "where:*", []string{"num", "text", "rec"}, 100, attach.Options{}},
+		{"where", "where:num", []string{"num"}, 0, attach.Options{Where: `u > 100 && comm == "exe"`}},
 	} {
-		t.Run(fmt.Sprintf("%s %d %s", test.role, test.opts.MaxString, test.opts.Where), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %d %s", test.role, test.kept, test.opts.Where), func(t *testing.T) {
 			sharedToo(t, func(t *testing.T) {
-				compareEvents(t, startChild(t, test.role), test.selector, test.commands, test.opts)
+				compareEvents(t, startChild(t, test.role), test.selector, test.commands, test.kept, test.opts)
 			})
 		})
 	}
@@ -93,14 +99,14 @@ type doer interface {
 	PID() int
 }
 
-func compareEvents(t *testing.T, p doer, selector string, commands []string, opts attach.Options) {
+func compareEvents(t *testing.T, p doer, selector string, commands []string, kept int, opts attach.Options) {
 	t.Helper()
 	opts.Target.PIDs = []int{p.PID()}
 	if commands[0] != "" {
 		p.Do("load")
 	}
-	live := open(t, selector, &opts)
-	saved := startRecord(t, []string{selector}, &opts)
+	live := openEvents(t, selector, &attach.EventOptions{MaxString: kept}, &opts)
+	saved := startRecordOf(t, []string{selector}, &attach.RecordOptions{MaxString: kept}, &opts)
 	began := time.Now()
 	for _, c := range commands {
 		p.Do("%s", c)
@@ -153,7 +159,7 @@ func TestRecordC(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := start(t, exec.Command(path))
-			compareEvents(t, p, path+":*:*", []string{"", "", ""}, attach.Options{Link: kind, Strings: []string{"*:text:arg0"}, MaxString: 5})
+			compareEvents(t, p, path+":*:*", []string{"", "", ""}, 5, attach.Options{Link: kind, Strings: []string{"*:text:arg0"}})
 		})
 	}
 }
@@ -218,7 +224,7 @@ func TestRecordTotals(t *testing.T) {
 		for i, what := range sums {
 			live[i] = openAggregate(t, selectors, what, &o)
 		}
-		saved := startRecord(t, selectors, &attach.Options{Target: o.Target, RingSize: 16 << 20})
+		saved := startRecordOf(t, selectors, &attach.RecordOptions{RingSize: 16 << 20}, &o)
 		p.Do("fire 1")
 		file := saved.end(t)
 		for i, what := range sums {

@@ -37,7 +37,7 @@ func TestRecordingsIntervals(t *testing.T) {
 		t.Fatalf("%d events in %d intervals", len(events), len(want))
 	}
 	read := func(d time.Duration) []total.Group {
-		a, err := attach.OpenAggregate(t.Context(), []string{"agg:*"}, attach.Count(), &attach.Options{Target: attach.Target{Recordings: files}, Interval: d})
+		a, err := attach.OpenAggregate(t.Context(), []string{"agg:*"}, attach.Count().Interval(d), &attach.Options{Target: attach.Target{Recordings: files}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestRecordingsIntervals(t *testing.T) {
 	if all := read(0); len(all) != 1 || all[0].Count != uint64(len(events)) || !all[0].From.Equal(events[0].Time) || !all[0].At.Equal(last) {
 		t.Errorf("without intervals %+v, want %d from %v to %v", all, len(events), events[0].Time, last)
 	}
-	_, err := attach.OpenAggregate(t.Context(), []string{"agg:*"}, attach.Count(), &attach.Options{Interval: time.Second})
+	_, err := attach.OpenAggregate(t.Context(), []string{"agg:*"}, attach.Count().Interval(time.Second), nil)
 	if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Interval" {
 		t.Errorf("live, by intervals: %v", err)
 	}

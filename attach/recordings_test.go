@@ -41,8 +41,13 @@ func recordingOf(t *testing.T, dir string, p *tracee.Program) string {
 // replay returns the events of recordings.
 func replay(t *testing.T, selector string, opts attach.Options, files ...string) (all []event.Event, s *attach.Session) {
 	t.Helper()
+	return replayEvents(t, selector, nil, opts, files...)
+}
+
+func replayEvents(t *testing.T, selector string, what *attach.EventOptions, opts attach.Options, files ...string) (all []event.Event, s *attach.Session) {
+	t.Helper()
 	opts.Target = attach.Target{Recordings: files}
-	s, err := attach.Open(t.Context(), []string{selector}, &opts)
+	s, err := attach.OpenEvents(t.Context(), []string{selector}, what, &opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,21 +70,23 @@ func TestRecordings(t *testing.T) {
 	for _, test := range []struct {
 		role, selector string
 		commands       []string
+		kept           int // bytes of each text; 0 for the default
 		opts           attach.Options
 	}{
-		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, attach.Options{MaxString: 200}}, // a recorder keeps 256 bytes
-		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, attach.Options{MaxString: 10}},
-		{"nested", "nest:record", []string{"fire"}, attach.Options{MaxString: 50}},
-		{"where", "where:*", []string{"num", "text", "rec"}, attach.Options{MaxString: 100}},
-		{"where", "where:num", []string{"num", "text"}, attach.Options{Where: `u > 100 && comm == "exe"`}},
-		{"aggregate", "agg:*", []string{"fire 1"}, attach.Options{RingSize: 16 << 20}},
+		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, 200, attach.Options{}}, // a recorder keeps 256 bytes
+		{"typed", "typed:*", []string{"ints", "others", "text", "bare"}, 10, attach.Options{}},
+		{"nested", "nest:record", []string{"fire"}, 50, attach.Options{}},
+		{"where", "where:*", []string{"num", "text", "rec"}, 100, attach.Options{}},
+		{"where", "where:num", []string{"num", "text"}, 0, attach.Options{Where: `u > 100 && comm == "exe"`}},
+		{"aggregate", "agg:*", []string{"fire 1"}, 0, attach.Options{}},
 	} {
-		t.Run(fmt.Sprintf("%s %d %s", test.role, test.opts.MaxString, test.opts.Where), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s %d %s", test.role, test.kept, test.opts.Where), func(t *testing.T) {
 			p := startChild(t, test.role)
 			p.Do("load")
 			o := test.opts
 			o.Target = attach.Target{PIDs: []int{p.PID()}, Via: attach.ViaLocal}
-			live := open(t, test.selector, &o)
+			what := &attach.EventOptions{MaxString: test.kept, RingSize: 16 << 20}
+			live := openEvents(t, test.selector, what, &o)
 			for _, c := range test.commands {
 				p.Do("%s", c)
 			}
@@ -88,7 +95,7 @@ func TestRecordings(t *testing.T) {
 				want = append(want, asJSON(t, ev))
 			}
 			p.Kill()
-			events, s := replay(t, test.selector, test.opts, recordingOf(t, dir, p))
+			events, s := replayEvents(t, test.selector, what, test.opts, recordingOf(t, dir, p))
 			for _, ev := range events {
 				got = append(got, asJSON(t, ev))
 			}

@@ -40,7 +40,7 @@ func TestRedZone(t *testing.T) {
 	for _, kind := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := start(t, exec.Command(path))
-			s := open(t, path+":redzone:*", &attach.Options{RingSize: 32 << 20, Link: kind})
+			s := openEvents(t, path+":redzone:*", &attach.EventOptions{RingSize: 32 << 20}, &attach.Options{Link: kind})
 			sites := uint64(0)
 			for _, site := range s.Plan() {
 				switch name := site.Probe.Name; {

@@ -2,8 +2,6 @@ package attach
 
 import (
 	"context"
-	"errors"
-	"os"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
@@ -12,9 +10,9 @@ import (
 
 // rescan attaches to sites that appear, until ctx is done.
 func (t *tracing) rescan(ctx context.Context) {
-	discover.Repeat(ctx, t.options.Rescan, func() (then func()) {
+	t.discover.Follow(ctx, t.options.Rescan, func(look discover.Look, since time.Time) (then func()) {
 		t.finding.Lock()
-		found, err := t.scan()
+		found, err := t.scan(look, since)
 		return func() {
 			defer t.finding.Unlock()
 			if err == nil {
@@ -30,7 +28,11 @@ func (t *tracing) Rescan() error { return t.rescanNow(false) }
 
 // RescanHeld is Rescan for processes that have been stopped, or have waited, since before
 // anything new could fire: sites found are not late then, see [Site.Late].
-func (t *tracing) RescanHeld() error { return t.rescanNow(true) }
+func (t *tracing) RescanHeld() error {
+	t.standing.Add(1) // a scan that ends meanwhile has found sites of the same kind
+	defer t.standing.Add(-1)
+	return t.rescanNow(true)
+}
 
 func (t *tracing) rescanNow(held bool) error {
 	t.finding.Lock()
@@ -38,7 +40,7 @@ func (t *tracing) rescanNow(held bool) error {
 	if t.over {
 		return nil
 	}
-	found, err := t.scan()
+	found, err := t.scan(t.discover.More, time.Time{})
 	if context.Cause(t.searching) != nil {
 		return nil // tracing ends
 	}
@@ -60,17 +62,23 @@ type scanned struct {
 	stranded []discover.Owner // of sites that are found anew
 }
 
-// scan looks for sites.
-func (t *tracing) scan() (found scanned, err error) {
-	found.since, t.scanned = t.scanned, time.Now()
-	if t.maps != nil {
-		if t.sharing == nil {
-			found.stranded = t.attached.Stranded(t.kind, t.procs, t.discover)
+// scan looks for sites. since is when they may have fired first; zero if look looks everywhere.
+func (t *tracing) scan(look discover.Look, since time.Time) (found scanned, err error) {
+	if !since.IsZero() {
+		found.since = since
+		if t.programs != nil {
+			if err := t.programs.refresh(); err != nil {
+				return found, err
+			}
 		}
-		if err := t.maps.Selection.Refresh(); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return found, err
-		}
+		sites, err := look(t.searching)
+		found.plan = site.PlanOf(sites)
+		return found, err
 	}
+	if !t.discover.Halfway() {
+		t.before, t.scanned = t.scanned, time.Now()
+	}
+	found.since = t.before
 	for _, side := range t.sides {
 		anew, any, err := side.Scan(t.discover)
 		found.stranded = append(found.stranded, anew...)
@@ -78,40 +86,62 @@ func (t *tracing) scan() (found scanned, err error) {
 			return found, err
 		}
 	}
-	sites, err := t.discover.More(t.searching)
+	sites, err := look(t.searching)
 	found.plan = site.PlanOf(sites)
 	return found, err
 }
 
 // attachMore attaches to the sites that scan found, and leaves sites that are gone.
 func (t *tracing) attachMore(ctx context.Context, found scanned) {
-	if err := t.attached.Retire(found.stranded); err != nil {
-		t.fail(err)
-	}
-	t.numbers.take(found.stranded)
+	t.leave(found.stranded)
 	plan := found.plan
-	if again := t.recycle(); len(again) > 0 {
-		t.sites.Store(t.sites.Load().without(again))
+	if again := t.recycled(); len(again) > 0 {
+		t.sites.Store(t.sites.Load().Without(again))
 	}
 	if len(plan) > 0 {
 		t.extend(ctx, plan, found.since)
 	}
-	ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
+	ended := t.discover.Ended
+	if p := t.programs; p != nil {
+		ended = append(ended, p.sharing.Leave(ended, t.procs)...)
+	}
 	for _, side := range t.sides {
 		side.Leave(ended)
 	}
-	if err := t.attached.Retire(ended); err != nil {
-		t.fail(err)
+	t.leave(ended)
+	if len(plan) > 0 {
+		t.prune()
 	}
-	t.numbers.take(ended)
-	if len(plan) > 0 || len(ended) > 0 {
-		used := t.attached.Programs()
-		t.mu.Lock()
-		err := t.progs.Prune(used)
-		t.mu.Unlock()
+}
+
+// leave leaves the sites of files and processes. Their links are closed beside the search.
+func (t *tracing) leave(ended []discover.Owner) {
+	if len(ended) == 0 {
+		return
+	}
+	t.left.Add(1)
+	t.leaving++
+	numbers := t.numbers.Take(ended) // before sites are found there again
+	t.attached.Leave(ended, func(err error) {
+		defer t.left.Done()
+		t.finding.Lock()
+		defer t.finding.Unlock()
+		t.leaving--
+		t.numbers.Left(numbers)
+		t.prune()
 		if err != nil {
 			t.fail(err)
 		}
+	})
+}
+
+// prune closes the programs that have no link. While links are closed, their programs may run.
+func (t *tracing) prune() {
+	if t.leaving > 0 || t.programs == nil {
+		return
+	}
+	if err := t.programs.prune(); err != nil {
+		t.fail(err)
 	}
 }
 
@@ -121,4 +151,13 @@ func (t *tracing) endSearch() {
 	t.finding.Lock()
 	t.over = true
 	t.finding.Unlock()
+	t.left.Wait()
+}
+
+// recycled returns the numbers that no site has any more.
+func (t *tracing) recycled() []int {
+	if t.source == nil {
+		return nil
+	}
+	return t.numbers.Recycle(func() bool { return t.taken() == t.handled.Load() }, func() bool { return !t.source.Available() })
 }

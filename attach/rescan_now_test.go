@@ -1,7 +1,10 @@
 package attach_test
 
 import (
+	"fmt"
+	"iter"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,5 +49,53 @@ func TestRescanNow(t *testing.T) {
 	}
 	if err := s.RescanHeld(); err != nil {
 		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestSitesAsTheyCome checks that a session delivers its sites as they are attached to and left.
+func TestSitesAsTheyCome(t *testing.T) {
+	p := startChild(t, "aggregate")
+	s := open(t, "agg:done", &attach.Options{Await: true, Rescan: time.Hour})
+	next, stop := iter.Pull2(s.Sites(t.Context()))
+	defer stop()
+	path := fmt.Sprintf("/proc/%d/", p.PID())
+	await := func(left bool) {
+		t.Helper()
+		for {
+			site, gone, ok := next()
+			if !ok {
+				t.Fatalf("no site of the process, left %v", left)
+			}
+			if strings.HasPrefix(site.Path, path) && gone == left { // others have their own
+				return
+			}
+		}
+	}
+	p.Do("load")
+	if err := s.Rescan(); err != nil {
+		t.Fatal(err)
+	}
+	await(false)
+	if err := p.End(); err != nil {
+		t.Error(err)
+	}
+	go awaitLeftIn(t, s, path)
+	await(true)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, _, ok := next(); !ok {
+			break
+		}
+	}
+}
+
+// awaitLeftIn rescans until the plan has no site in a directory.
+func awaitLeftIn(t *testing.T, s *attach.Session, path string) {
+	for len(within(s.Plan(), path)) > 0 && t.Context().Err() == nil {
+		if s.Rescan() != nil {
+			return
+		}
 	}
 }

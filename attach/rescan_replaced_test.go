@@ -45,7 +45,7 @@ func TestRescanReplaced(t *testing.T) {
 			reload(t, p, loadAndStay)
 			// Nothing remains of the site of a file that was unloaded and
 			// replaced.
-			second := func() attach.Plan { found, _ := s.PlanSince(1); return found }
+			second := func() attach.Plan { return newest(t, s, 2) }
 			awaitSites(t, second, 1)
 			reload(t, p, fireAndUnload)
 			var got []int64

@@ -19,12 +19,31 @@ func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
 	}
 }
 
+// found returns how many sites a session has found since it began.
+func found(t *testing.T, s attach.Tracer) int {
+	t.Helper()
+	st, err := s.Stats()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(st.Found)
+}
+
+// newest returns the nth site that a session has found, once it has; the earlier ones may have left
+// the plan.
+func newest(t *testing.T, s attach.Tracer, n int) attach.Plan {
+	if plan := s.Plan(); found(t, s) == n && len(plan) > 0 {
+		return plan[len(plan)-1:]
+	}
+	return nil
+}
+
 // awaitKnown waits until a session has found n sites since it began, including
 // sites that it has left.
 func awaitKnown(t *testing.T, s *attach.Session, n int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		_, known := s.PlanSince(0)
+		known := found(t, s)
 		if known >= n {
 			return
 		}
@@ -54,8 +73,8 @@ func awaitLeft(t *testing.T, s interface {
 // another traced process has ended.
 func TestRescanProcess(t *testing.T) {
 	p, other := startChild(t, "typed"), startChild(t, "typed")
-	o := attach.Options{Target: attach.Target{PIDs: []int{other.PID(), p.PID()}}, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true, MaxString: 100}
-	s := open(t, "typed:*", &o)
+	o := attach.Options{Target: attach.Target{PIDs: []int{other.PID(), p.PID()}}, Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true}
+	s := openEvents(t, "typed:*", &attach.EventOptions{MaxString: 100}, &o)
 	if n := len(s.Plan()); n != 0 {
 		t.Fatalf("%d sites before the program has declared any", n)
 	}

@@ -56,9 +56,9 @@ func BenchmarkRings(b *testing.B) {
 	if err := source.Add(process); err != nil {
 		b.Fatal(err)
 	}
-	s := &Session{stream{clock: clock.Fixed()}}
+	s := &Session{stream: stream{clock: clock.Fixed()}}
 	s.attached, s.source = site.Unattached(nil), source
-	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
+	s.sites.Store(s.sites.Load().With(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
 	fill := func() {
 		for i := range uint64(events) {
 			block := [4]uint64{1: i, 2: i, 3: i}

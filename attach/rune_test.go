@@ -36,7 +36,7 @@ var runeTexts = []string{"abcde", "abcd\u00e9", "abc\u20acd", "ab\U0001f600", "a
 func TestTruncatedRune(t *testing.T) {
 	p := startChild(t, "rune")
 	p.Do("load")
-	s := open(t, "rune:text", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 5})
+	s := openEvents(t, "rune:text", &attach.EventOptions{MaxString: 5}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	a := openAggregate(t, []string{"rune:text"}, attach.Count().By("s"), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	p.Do("fire")
 	const replaced = "invalid UTF-8 replaced by U+FFFD"

@@ -22,7 +22,7 @@ func checkSample(t *testing.T) {
 	}
 	const events = 4000
 	for _, where := range []string{"", "n < 2000", `n < 2000 && path == "/"`} {
-		s := open(t, "sample:done", &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: where, Sample: 10})
+		s := openEvents(t, "sample:done", &attach.EventOptions{Sample: 10}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: where})
 		for i := range events {
 			probe.Fire(i, "/")
 		}
@@ -42,11 +42,8 @@ func checkSample(t *testing.T) {
 	}
 	var option *attach.OptionError
 	for _, n := range []int{-1, 1 << 31} {
-		if err := (&attach.Options{Sample: n}).Validate(); !errors.As(err, &option) || option.Option != "Sample" {
+		if err := (&attach.EventOptions{Sample: n}).Validate(nil); !errors.As(err, &option) || option.Option != "Sample" {
 			t.Errorf("%d: %v", n, err)
 		}
-	}
-	if _, err := attach.OpenAggregate(t.Context(), []string{"sample:done"}, attach.Count(), &attach.Options{Sample: 2}); !errors.As(err, &option) || option.Option != "Sample" {
-		t.Errorf("of an aggregate: %v", err)
 	}
 }

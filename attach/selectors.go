@@ -6,15 +6,6 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// SelectorError says why a selector cannot be understood.
-type SelectorError struct {
-	Selector string // "" if there is none at all
-	Err      error
-}
-
-func (e *SelectorError) Error() string { return e.Err.Error() }
-func (e *SelectorError) Unwrap() error { return e.Err }
-
 func parseSelector(s string) (selector.Selector, error) {
 	sel, err := selector.Parse(s)
 	if err != nil {

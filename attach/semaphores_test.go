@@ -3,9 +3,11 @@ package attach_test
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -153,6 +155,46 @@ func TestSemaphores(t *testing.T) {
 			for _, m := range programs {
 				m.end()
 			}
+		})
+	}
+}
+
+// TestSemaphoresLate has the library appear, and be loaded twice, before a rescan finds its file.
+func TestSemaphoresLate(t *testing.T) {
+	for _, linker := range linkers {
+		t.Run(linker, func(t *testing.T) {
+			g, dir := compileGuarded(t, linker), t.TempDir()
+			appear := func(path *string) {
+				late := filepath.Join(dir, filepath.Base(filepath.Dir(*path)))
+				needs.Run(t, "cp", *path, late)
+				*path = late
+			}
+			appear(&g.program)
+			s := open(t, dir+"/*:guarded:hit", by(t, &attach.Options{Rescan: time.Hour}))
+			early, late := &model{t: t, guarded: g, watched: true}, &model{t: t, guarded: g, watched: true}
+			early.start()
+			appear(&g.library)
+			early.library, late.library = g.library, g.library
+			early.load()
+			if err := s.Rescan(); err != nil {
+				t.Fatal(err)
+			}
+			missed := early.missed
+			early.act()
+			late.start()
+			late.load()
+			if n := len(drain(t, s)); n != early.fired+late.fired {
+				t.Errorf("got %d events, the programs fired %d", n, early.fired+late.fired)
+			}
+			if st := checkSum(t, s); early.missed+late.missed > missed && st.Silent == 0 {
+				t.Errorf("the programs left out %d events after the rescan, and nothing says so: %+v", early.missed+late.missed-missed, st)
+			}
+			s.Close()
+			if err := s.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+			early.end()
+			late.end()
 		})
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/clock"
-	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/internal/decode"
 )
 
 // ErrClosed is wrapped by the errors of calls after Close: of [Aggregate.Read], and of
@@ -19,17 +19,21 @@ import (
 var ErrClosed = errors.New("closed")
 
 // Session is a set of probes whose events are recorded.
-type Session struct{ stream }
+type Session struct {
+	stream
+	ring decode.Decoder // of Decode; stream.reading is locked
+}
 
 // stream is what a Session and Pairs have in common: a source of records that are read one
 // after the other.
 type stream struct {
 	tracing
 
-	clock   clock.Clock // as it was when the session was opened; each reader has its own
-	room    int         // in bytes, of the kernel's ring buffer; 0 without one
-	paired  bool        // records are those of starts and ends, which are matched
-	stopped atomic.Bool // nothing records any more
+	clock     clock.Clock // as it was when the session was opened; each reader has its own
+	room      int         // in bytes, of the kernel's ring buffer; 0 without one
+	paired    bool        // records are starts and ends, which are matched
+	elsewhere bool        // records are read by the caller, see EventOptions.Ring
+	stopped   atomic.Bool // nothing records any more
 
 	reading sync.Mutex // of what follows
 	ended   bool       // the source has no more records
@@ -45,6 +49,7 @@ type stream struct {
 //	uretprobe:PATH:FUNC        returns from functions, with globs
 //	uprobe:PATH:FUNC+OFFSET    an instruction of a function
 //	uprobe:PATH:0x401136       the instruction at an address in the file
+//	uprobe:PATH:FILE:LINE      a line of a source file; also FIRST-LAST, or *
 //
 // FUNC is compared with symbols and with demangled names, with and without the
 // types of parameters. A PATH without '/' is also looked for in $PATH and by the
@@ -65,10 +70,15 @@ type stream struct {
 // option cannot be used. If only some sites could be attached to, Open succeeds,
 // and Plan lists the others.
 func Open(ctx context.Context, selectors []string, opts *Options) (*Session, error) {
+	return OpenEvents(ctx, selectors, nil, opts)
+}
+
+// OpenEvents is Open for chosen events, or for a part of them. what and opts may be nil.
+func OpenEvents(ctx context.Context, selectors []string, what *EventOptions, opts *Options) (*Session, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
-	o, err := opts.used()
+	o, err := opts.used(what)
 	if err != nil {
 		return nil, err
 	}
@@ -102,25 +112,17 @@ func (s *Session) open(ctx context.Context, selectors []string, o *settings) err
 
 // begin attaches; layout is nil to record events.
 func (s *stream) begin(ctx context.Context, selectors []string, o *settings, layout *bind.Layout) (err error) {
-	s.paired = layout != nil
+	s.paired, s.elsewhere = layout != nil, o.Ring != nil
 	if o.Target.Via == ViaRecording {
 		s.clock = clock.Fixed()
 	} else if s.clock, err = clock.New(); err != nil {
 		return err
 	}
-	err = s.attach(ctx, selectors, o, layout, func(m *load.Maps) error {
-		var kernel source.Source
-		if m != nil {
-			if kernel, err = source.NewBuffer(m.Ring, o.Omit.fields(), s.countPrograms); err != nil {
-				return err
-			}
-			s.room = int(m.Ring.MaxEntries())
-		}
-		s.source = s.with(kernel)
-		return nil
-	})
-	if err != nil {
+	if err := s.attach(ctx, selectors, o, layout); err != nil {
 		return err
+	}
+	if s.programs != nil {
+		s.room = int(s.programs.maps.Ring.MaxEntries())
 	}
 	s.watch(ctx, o, s.Stop)
 	return nil
@@ -142,7 +144,7 @@ func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 	var rec []byte
 	handled := uint64(0) // records that s.handled does not count yet
 	defer func() { s.handled.Add(handled) }()
-	p := pace{room: s.room}
+	p := source.Pace{Room: s.room}
 	for {
 		var waiting bool
 		var err error
@@ -159,12 +161,12 @@ func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 		if !more {
 			return
 		}
-		if p.add(len(rec)); waiting {
+		if p.Add(len(rec)); waiting {
 			continue
 		}
 		s.handled.Add(handled)
 		handled = 0
-		if p.pauses(time.Now()) {
+		if p.Pauses(time.Now()) {
 			s.pause()
 		}
 	}
@@ -173,12 +175,12 @@ func (s *stream) records(yield func(rec []byte, waiting bool, err error) bool) {
 // pause lets events gather. It also waits for the first one, but not for long.
 func (s *stream) pause() {
 	nap := true
-	for range lull / gather {
+	for range source.Lull / source.Gather {
 		if !s.lulled(nap) || s.stopped.Load() {
 			return
 		}
 		nap = false
-		time.Sleep(gather)
+		time.Sleep(source.Gather)
 	}
 }
 
@@ -247,13 +249,21 @@ func (s *stream) finish(err error) error {
 	if s.closed {
 		return err
 	}
-	if s.paired {
+	switch {
+	case s.paired:
 		s.dropPairs()
-	} else {
+	case s.elsewhere:
+		if st, err := s.countLocked(); err == nil {
+			s.unread.Add(st.rest())
+		}
+	default:
 		s.unread.Add(s.source.Drain())
 	}
 	s.ended = true
 	err = errors.Join(err, s.finishLocked())
+	if s.programs != nil {
+		err = errors.Join(err, s.programs.letGo())
+	}
 	s.release()
 	return err
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// side is a way by which events come that no program of the kernel records: from processes that
-// share memory, or from files. A tracing has the sides that [Target.Via] names, none if there is only the
-// kernel.
+// side is a way by which events come: from the kernel's programs, from processes that share
+// memory, or from files. A tracing has the sides that [Target.Via] names.
 type side interface {
 	// Fits returns an error if a selector names what does not come this way.
 	Fits(*selector.Selector) error
@@ -32,13 +31,18 @@ type side interface {
 	Begun()
 	Leave(files []discover.Owner)
 	// With returns the source of its records and of those of another one, which may be nil.
-	With(kernel source.Source) source.Source
-	Counts() (source.Counts, error)
+	With(other source.Source) (source.Source, error)
+	// Dropped returns how many events it lost.
+	Dropped() (uint64, error)
 	Close() error
 }
 
 // openSides opens the sides that o names.
 func (t *tracing) openSides(o *settings) error {
+	if o.Target.Via.attaches() {
+		t.programs = &programs{tracing: t, loaded: load.Programs{Create: t.create}}
+		t.sides = append(t.sides, t.programs)
+	}
 	tests := t.layout == nil && !o.spanned
 	switch o.Target.Via {
 	case ViaLocal, ViaBoth:
@@ -92,12 +96,14 @@ func (t *tracing) fits() error {
 	return nil
 }
 
-// with returns the source of what all sides record. kernel may be nil.
-func (t *tracing) with(kernel source.Source) source.Source {
+// openSource opens the source of what all sides record.
+func (t *tracing) openSource() (err error) {
 	for _, side := range t.sides {
-		kernel = side.With(kernel)
+		if t.source, err = side.With(t.source); err != nil {
+			break
+		}
 	}
-	return kernel
+	return err
 }
 
 // claim has the sides claim their sites of a plan; see side.
@@ -111,9 +117,9 @@ func (t *tracing) claim(ctx context.Context, plan site.Plan, again func(pid int)
 }
 
 // watchSides has events of the sides' sites recorded.
-func (t *tracing) watchSides(ctx context.Context, plan site.Plan, schemas []*bind.Schema, numbers []int) {
+func (t *tracing) watchSides(ctx context.Context, b *batch) {
 	for _, side := range t.sides {
-		side.Watch(ctx, plan, schemas, numbers)
+		side.Watch(ctx, b.plan, b.schemas, b.numbers)
 	}
 }
 
@@ -135,31 +141,4 @@ func (t *tracing) dropWithdrawn(more *site.Attachment) *site.Attachment {
 		return withdrawn
 	})
 	return more
-}
-
-// attachLocal attaches to sites of which none is the kernel's.
-func (t *tracing) attachLocal(ctx context.Context, plan site.Plan, schemas []*bind.Schema, prepared func(*load.Maps) error) error {
-	if t.layout != nil && bound(schemas) {
-		if err := t.addGroups(nil, t.layout, schemas); err != nil {
-			return err
-		}
-	}
-	if err := prepared(nil); err != nil {
-		return err
-	}
-	numbers, inKeys := t.give(plan, schemas)
-	t.sites.Store(t.sites.Load().with(plan, schemas, numbers, inKeys))
-	t.watchSides(ctx, plan, schemas, numbers)
-	t.begunSides()
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	t.attached = site.Unattached(plan)
-	if len(plan) > 0 && plan.Attached() == 0 && !(t.options.Await && plan.Gone()) {
-		return plan.Refused()
-	}
-	if err := t.layout.Half(plan); err != nil && !t.options.Await {
-		return err
-	}
-	return nil
 }

@@ -12,15 +12,17 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // SnapshotOptions say when snapshots are taken, and what is in them.
 type SnapshotOptions struct {
 	// On is a condition like [Options.Where]. It is tested here, on the events that
-	// arrive: text of untyped probes needs [Options.Strings], and only the first
-	// [Options.MaxString] bytes of a text are known. Probes without its arguments do not
-	// fulfil it.
+	// arrive: [EventOptions.On] has them hold what it compares, of text the first
+	// [EventOptions.MaxString] bytes. Probes without its arguments do not fulfil it.
 	On string
 	// Before and After are how many events before and after the one that fulfils the
 	// condition are in a snapshot, of all probes; 0 means 100 and 20, and a negative
@@ -95,7 +97,7 @@ type snapshooter struct {
 	expr    *filter.Expr
 	conds   map[*bind.Schema]*query.Signature // nil where the condition does not fit
 	filter  tally.Filter
-	decoder *event.Decoder
+	decoder decode.Decoder
 	rec     []byte // memory for one
 
 	last    [][]byte // the last events, the oldest at next
@@ -117,9 +119,14 @@ const (
 )
 
 func (s *Session) newSnapshooter(o SnapshotOptions) (*snapshooter, error) {
-	for _, n := range []*int{&o.Before, &o.After} {
-		if *n > maxAround {
-			return nil, fmt.Errorf("a snapshot of %d events before or after is more than %d", *n, maxAround)
+	for name, n := range map[string]int{"Before": o.Before, "After": o.After} {
+		if n > maxAround {
+			return nil, &OptionError{name, fmt.Errorf("%d events are more than %d", n, maxAround)}
+		}
+	}
+	for name, d := range map[string]time.Duration{"Wait": o.Wait, "Every": o.Every} {
+		if d < 0 {
+			return nil, &OptionError{name, fmt.Errorf("%v is negative", d)}
 		}
 	}
 	if o.Before == 0 {
@@ -137,41 +144,50 @@ func (s *Session) newSnapshooter(o SnapshotOptions) (*snapshooter, error) {
 	}
 	expr, err := parseWhere(o.On)
 	if err != nil {
-		return nil, err
+		return nil, optionError("On", err)
 	}
 	if s.options.Omit&OmitTime != 0 {
 		return nil, &OptionError{"Omit", errors.New("snapshots go by the times of events")}
 	}
 	w := &snapshooter{s: s, options: o, expr: expr, conds: map[*bind.Schema]*query.Signature{}, decoder: s.decoder(), last: make([][]byte, o.Before)}
 	sites := s.sites.Load()
+	return w, fitsOne(expr, sites.Schemas, func(i int) *reader.Probe { return sites.Probes[i] })
+}
+
+// fitsOne returns why a condition of snapshots fits none of the sites that have a schema; nil
+// if there are none. A site that has the arguments says more than one that lacks them.
+func fitsOne(expr *filter.Expr, schemas []*bind.Schema, probe func(int) *reader.Probe) error {
 	var misfit error
-	for i, sc := range sites.schemas {
+	lacks := true
+	for i, sc := range schemas {
 		if sc == nil {
 			continue
 		}
-		cond, err := bind.Tested(expr, sc, sites.probes[i])
-		if w.conds[sc] = cond; err == nil {
-			return w, nil
+		_, err := bind.Tested(expr, sc, probe(i))
+		if err == nil {
+			return nil
 		}
-		misfit = whereError(err)
+		if none := (*shape.NoArgument)(nil); lacks {
+			misfit, lacks = whereError(err), errors.As(err, &none)
+		}
 	}
-	return w, misfit
+	return misfit
 }
 
 // fulfils reports whether a record fulfils the condition.
 func (w *snapshooter) fulfils(rec []byte) bool {
 	sites := w.s.sites.Load()
 	number := record.Record(rec).Site()
-	if uint64(number) >= uint64(len(sites.schemas)) || sites.schemas[number] == nil {
+	if uint64(number) >= uint64(len(sites.Schemas)) || sites.Schemas[number] == nil {
 		return false
 	}
-	sc := sites.schemas[number]
+	sc := sites.Schemas[number]
 	cond, known := w.conds[sc]
 	if !known {
-		if len(w.conds) > 2*len(sites.schemas) { // most belong to sites that have been left
+		if len(w.conds) > 2*len(sites.Schemas) { // most belong to sites that have been left
 			clear(w.conds)
 		}
-		cond, _ = bind.Tested(w.expr, sc, sites.probes[number])
+		cond, _ = bind.Tested(w.expr, sc, sites.Probes[number])
 		w.conds[sc] = cond
 	}
 	return cond != nil && w.filter.Passes(cond, rec)

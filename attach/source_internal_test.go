@@ -65,9 +65,9 @@ func queued(t *testing.T) (*Session, *queue) {
 	sig := &query.Signature{Layout: record.Layout{Slots: 1}}
 	sc := bind.NewSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
-	s := &Session{stream{clock: clock.Fixed()}}
+	s := &Session{stream: stream{clock: clock.Fixed()}}
 	s.attached, s.cancel, s.source = site.Unattached(nil), func() {}, q
-	s.sites.Store(s.sites.Load().with(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
+	s.sites.Store(s.sites.Load().With(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
 	t.Cleanup(func() { s.Close() })
 	return s, q
 }

@@ -3,6 +3,7 @@ package attach
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,10 +13,13 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/numbering"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/recorder"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -27,6 +31,17 @@ type Span struct {
 	Key        []string // matches as [LatencyOptions.Key] does
 }
 
+// SpanOptions name the pairs that [OpenSpans] delivers.
+type SpanOptions struct {
+	Spans []Span
+
+	RingSize, MaxString int // see [EventOptions]
+	Sample              int // likewise; it would tear pairs apart, and is for events alone
+
+	// Keep is how many bytes of the newest records stay in memory for [Spans.WriteKept]; 0 for none.
+	Keep int
+}
+
 // Spanned is an event, and the pairs whose end it is.
 type Spanned struct {
 	Event event.Event
@@ -36,7 +51,7 @@ type Spanned struct {
 
 // SpanPair is a pair of a span. Its end is the event that it stands beside.
 type SpanPair struct {
-	Span  int // which of the spans given to OpenSpans, from 0
+	Span  int // which of SpanOptions.Spans, from 0
 	Start event.Event
 	Took  time.Duration
 }
@@ -45,9 +60,11 @@ type SpanPair struct {
 type Spans struct {
 	stream
 	spans    []*spanMatch
-	filtered atomic.Uint64 // of what was recorded, that does not pass Options.Where
-	table    *siteTable    // that matches are of
-	matches  []spanSite    // by the numbers of sites
+	filtered atomic.Uint64    // of what was recorded, that does not pass Options.Where
+	table    *numbering.Table // that matches are of
+	matches  []spanSite       // by the numbers of sites
+	given    []string         // selectors
+	newest   *recorder.Newest // nil unless records are kept
 }
 
 // spanMatch matches the starts and ends of a span.
@@ -73,27 +90,36 @@ type spanSite struct {
 // better counted by [OpenLatency] or delivered by [OpenPairs], which have the kernel match
 // them.
 //
-// An event passes Options.Where as one of Open does, and a pair as one of OpenPairs. Options
-// that OpenPairs refuses are refused.
-func OpenSpans(ctx context.Context, selectors []string, spans []Span, opts *Options) (*Spans, error) {
+// An event passes Options.Where as one of Open does, and a pair as one of OpenPairs. what and opts
+// may be nil.
+func OpenSpans(ctx context.Context, selectors []string, what *SpanOptions, opts *Options) (*Spans, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
-	o, err := opts.used()
+	if what == nil {
+		what = &SpanOptions{}
+	}
+	if what.Sample > 1 && len(what.Spans) > 0 {
+		return nil, &OptionError{"Sample", errors.New("it applies to single events, and would tear pairs apart")}
+	}
+	if what.Keep < 0 {
+		return nil, &OptionError{"Keep", fmt.Errorf("%d bytes are negative", what.Keep)}
+	}
+	o, err := opts.used(&EventOptions{RingSize: what.RingSize, MaxString: what.MaxString, Sample: what.Sample})
 	if err != nil {
 		return nil, err
 	}
-	if err := o.refuseForPairs(); err != nil {
-		return nil, err
-	}
 	all := slices.Clone(selectors)
-	for _, span := range spans {
+	for _, span := range what.Spans {
 		all = append(all, span.Start, span.End)
 	}
 	var s *Spans
 	err = o.each(func(o *settings) error {
-		s = &Spans{}
-		err := s.open(ctx, all, len(selectors), spans, o)
+		s = &Spans{given: all}
+		if what.Keep > 0 {
+			s.newest = &recorder.Newest{Most: what.Keep}
+		}
+		err := s.open(ctx, all, len(selectors), what.Spans, o)
 		if err != nil {
 			s.release()
 			s.code.Close()
@@ -124,7 +150,7 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 			out.MaxString = max(out.MaxString, query.KeyString)
 		}
 	}
-	if out.condition != nil {
+	if out.condition != nil && len(spans) > 0 {
 		out.recorded = true
 	}
 	if err := s.begin(ctx, all, &out, nil); err != nil {
@@ -190,17 +216,17 @@ func (s *Spans) check(i int, l *bind.Layout) error {
 
 // know finds out what sites have to do with spans, if they have not been known before. Starts
 // come first, as they do where sites are bound.
-func (s *Spans) know(table *siteTable) {
+func (s *Spans) know(table *numbering.Table) {
 	if table == s.table {
 		return
 	}
 	s.table = table
 	n := s.options.events
-	s.matches = append(s.matches, make([]spanSite, max(0, len(table.probes)-len(s.matches)))...)
+	s.matches = append(s.matches, make([]spanSite, max(0, len(table.Probes)-len(s.matches)))...)
 	var news []int
-	for i, p := range table.probes {
-		if at := &s.matches[i]; at.probe != p || at.schema != table.schemas[i] {
-			*at = spanSite{schema: table.schemas[i], probe: p}
+	for i, p := range table.Probes {
+		if at := &s.matches[i]; at.probe != p || at.schema != table.Schemas[i] {
+			*at = spanSite{schema: table.Schemas[i], probe: p}
 			if p != nil {
 				at.event = selects(s.selectors[:n], p)
 				news = append(news, i)
@@ -258,7 +284,11 @@ func (s *Spans) All() iter.Seq2[Spanned, error] {
 				unread()
 				return yield(out, err)
 			}
-			s.know(s.sites.Load())
+			table := s.sites.Load()
+			s.know(table)
+			if s.newest != nil {
+				s.newest.Add(rec, table)
+			}
 			number := rec.Site()
 			if uint64(number) >= uint64(len(s.matches)) || s.matches[number].schema == nil {
 				unread()
@@ -287,7 +317,7 @@ func (s *Spans) All() iter.Seq2[Spanned, error] {
 }
 
 // pairs returns the pairs that a record completes.
-func (s *Spans) pairs(d *event.Decoder, at *spanSite, rec record.Record) (pairs []SpanPair, failed error) {
+func (s *Spans) pairs(d decode.Decoder, at *spanSite, rec record.Record) (pairs []SpanPair, failed error) {
 	bare := rec
 	if st := &at.schema.Layout.Stack; st.Copied > 0 { // too large to be kept
 		if begins, err := st.Start(rec); err == nil {

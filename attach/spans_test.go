@@ -11,9 +11,9 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
-func openSpans(t testing.TB, selectors []string, spans []attach.Span, opts *attach.Options) *attach.Spans {
+func openSpans(t testing.TB, selectors []string, what *attach.SpanOptions, opts *attach.Options) *attach.Spans {
 	t.Helper()
-	s, err := attach.OpenSpans(t.Context(), selectors, spans, opts)
+	s, err := attach.OpenSpans(t.Context(), selectors, what, opts)
 	if err != nil {
 		needPrivileges(t, err)
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func checkSpans(t *testing.T) {
 		{[]string{"pairing:*"}, `path == "/2"`, []string{"nest 3 500"}, 1, 1, [2]attach.PairStats{{Pairs: 1, Dropped: 2}, {Pairs: 1, Dropped: 2}}},
 		{[]string{"pairing:*"}, "id == 2", []string{"nest 3 500"}, 2, 2, [2]attach.PairStats{{Pairs: 1, Dropped: 2}, {Pairs: 1, Dropped: 2}}},
 	} {
-		s := openSpans(t, test.selectors, []attach.Span{carried, keyed}, by(t, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where}))
+		s := openSpans(t, test.selectors, &attach.SpanOptions{Spans: []attach.Span{carried, keyed}}, by(t, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where}))
 		if n := len(s.Plan()); n != 2 || s.Plan().Attached() != 2 {
 			t.Errorf("%v: attached %d of %d sites, want 2", test, s.Plan().Attached(), n)
 		}
@@ -95,7 +95,7 @@ func checkSpansLost(t *testing.T) {
 	p.Do("load")
 	defer p.Do("stop")
 	const start, end = "pairsmodel*:start*", "pairsmodel*:end*"
-	o := by(t, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 16 << 10})
+	o := by(t, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	spans := []attach.Span{{Start: start, End: end}}
 	pairs := 0
 	check := func(what string, s, e *event.Event) {
@@ -116,7 +116,7 @@ func checkSpansLost(t *testing.T) {
 		}
 	}
 	began := time.Now()
-	s := openSpans(t, nil, spans, o)
+	s := openSpans(t, nil, &attach.SpanOptions{Spans: spans, RingSize: 16 << 10}, o)
 	for len(s.Losses()) == 0 && time.Since(began) < 10*time.Second {
 		time.Sleep(time.Millisecond)
 	}
@@ -150,9 +150,7 @@ func checkSpansLost(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "recording")
 	for tries := 0; ; tries++ { // until something is lost
-		small := *o
-		small.RingSize = 4 << 10
-		recordFor(t, path, []string{start, end}, &small, 100*time.Millisecond)
+		recordFor(t, path, []string{start, end}, &attach.RecordOptions{RingSize: 4 << 10}, o, 100*time.Millisecond)
 		recordings := &attach.Options{Target: attach.Target{Recordings: []string{path}}}
 		replayed, err := attach.OpenPairs(t.Context(), start, end, nil, recordings)
 		if err != nil {

@@ -76,7 +76,7 @@ func BenchmarkStacks(b *testing.B) {
 // stacksToSession returns how many events arrive with their frames named, how long firing them
 // takes, and how long it is until the last one is read.
 func stacksToSession(t testing.TB, p *tracee.Program, events int) (delivered int, fired, read time.Duration) {
-	s := open(t, "benchdeep:three", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Stack: 20, RingSize: 64 << 20})
+	s := openEvents(t, "benchdeep:three", &attach.EventOptions{RingSize: 64 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Stack: 20})
 	defer s.Close()
 	received := make(chan int)
 	go func() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/symbols"
 )
@@ -117,21 +118,22 @@ func inlined(here func(), fire func(int)) {
 // memory, with what the runtime says.
 func TestStackOfGo(t *testing.T) {
 	fire := stackOfGo(t)
+	kept := map[string]int{"stackgo:*_*": 20, "stackgo:c_mixed": 3, "stackgo:d_text": 1} // bytes of each text
 	tests := map[string]attach.Options{
 		"stackgo:*":       {},
-		"stackgo:*_*":     {MaxString: 20, Follow: []string{"Next"}},
+		"stackgo:*_*":     {Follow: []string{"Next"}},
 		"stackgo:?_*":     {Unwind: true},
-		"stackgo:c_mixed": {Where: `text ~ "long*"`, MaxString: 3},
-		"stackgo:d_text":  {Where: `text ~ "after*" && err == "error"`, MaxString: 1},
+		"stackgo:c_mixed": {Where: `text ~ "long*"`},
+		"stackgo:d_text":  {Where: `text ~ "after*" && err == "error"`},
 	}
 	if runtime.GOARCH == "arm64" {
 		delete(tests, "stackgo:?_*") // Options.Unwind says so
 	}
 	for selector, o := range tests {
-		t.Run(fmt.Sprint(o.Where, o.MaxString), func(t *testing.T) {
+		t.Run(fmt.Sprint(o.Where, kept[selector]), func(t *testing.T) {
 			o.Stack, o.Target.PIDs = attach.MaxStack, []int{os.Getpid()}
 			sessions := both(t, o, func(o *attach.Options) (*attach.Session, error) {
-				return attach.Open(t.Context(), []string{selector}, o)
+				return attach.OpenEvents(t.Context(), []string{selector}, &attach.EventOptions{MaxString: kept[selector]}, o)
 			})
 			want := fire()
 			var all [2][]string
@@ -280,6 +282,32 @@ func testStackOfC(t *testing.T, path string, unwind bool) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestStackOfMusl checks where stacks of programs end whose C library has neither tables nor
+// frame pointers, and begins with a frame pointer of zero: at main or its caller, marked if they
+// are unwound.
+func TestStackOfMusl(t *testing.T) {
+	needs.Tools(t, "musl-gcc")
+	for _, flags := range []string{"-static -fno-omit-frame-pointer", "-fno-omit-frame-pointer", "-static -fomit-frame-pointer", "-fomit-frame-pointer"} {
+		unwind := strings.Contains(flags, "-fomit")
+		path := compileC(t, "stack", append(strings.Fields("musl-gcc -O1 -g -fno-optimize-sibling-calls -idirafter /usr/include/x86_64-linux-gnu"), strings.Fields(flags)...)...)
+		p := start(t, exec.Command(path, "at once"))
+		s := open(t, "uprobe:"+path+":leaf", &attach.Options{Stack: attach.MaxStack, Unwind: unwind, Target: attach.Target{PIDs: []int{p.PID()}}})
+		p.Send("")
+		p.Rest()
+		if err := p.End(); err != nil {
+			t.Fatal(err)
+		}
+		events := drain(t, s)
+		if len(events) != 2 {
+			t.Fatalf("%s: %d events, want 2", flags, len(events))
+		}
+		stack := events[0].Stack
+		if got := functions(stack); got != "leaf middle main" || len(stack.PCs) > 4 || (stack.Err != nil) != unwind {
+			t.Errorf("%s: %v (%v), want leaf, middle, main and its caller, cut: %v", flags, stack.Frames(), stack.Err, unwind)
 		}
 	}
 }

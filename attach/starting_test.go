@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/provider"
 )
 
 const (
@@ -102,7 +103,7 @@ func TestStartingReplaced(t *testing.T) {
 		if err := s.Rescan(); err != nil {
 			t.Fatal(err)
 		}
-		if _, known := s.PlanSince(0); known == 2 && len(s.Plan()) == 1 {
+		if found(t, s) == 2 && len(s.Plan()) == 1 {
 			break // the first file is left
 		}
 		if time.Now().After(end) {
@@ -158,6 +159,32 @@ func TestStartingUnknown(t *testing.T) {
 				t.Errorf("events by process %v, want %v", got, want)
 			}
 			checkSum(t, s)
+		})
+	}
+}
+
+// TestSelectedFiles selects processes by their program: sites of files that only
+// other processes have mapped are not attached to.
+func TestSelectedFiles(t *testing.T) {
+	program := buildStarting(t)
+	other := provider.New("bystander", nil) // in this process
+	t.Cleanup(func() { other.Close() })
+	provider.NewProbe0(other, "hit")
+	if err := other.Load(); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH"))
+	for name, target := range map[string]attach.Target{"exe": {Exe: program}, "comm": {Comm: filepath.Base(program)}} {
+		t.Run(name, func(t *testing.T) {
+			s := openAll(t, &attach.Options{Target: target, Await: true, Rescan: time.Hour}, "starting*:hit", "bystander:hit")
+			for _, site := range s.Plan() {
+				if site.Probe.Provider == "bystander" {
+					t.Errorf("attached to %s of this process, want the probes of %s only", site.Probe.Path, program)
+				}
+			}
+			if n := s.Plan().Attached(); n < 2 {
+				t.Errorf("attached to %d sites, want one of the program and one of its library", n)
+			}
 		})
 	}
 }

@@ -2,8 +2,9 @@ package attach
 
 import (
 	"cmp"
+	"time"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 )
@@ -34,6 +35,14 @@ type Stats struct {
 	// Silent counts processes that went on before their semaphores were raised, where the
 	// kernel does not do that (reader.ErrMiscounted): they may have left out events at first.
 	Silent uint64
+
+	// Found counts the sites that were found until now, also sites that have been left.
+	Found uint64
+
+	// Late counts the sites that were attached to after processes had them already, so that
+	// they may have fired unseen, and Lateness is the longest such time; see [Site.Late].
+	Late     uint64
+	Lateness time.Duration
 }
 
 // Stats returns the numbers of events until now.
@@ -50,12 +59,15 @@ func (t *tracing) countLocked() (Stats, error) {
 	// Read Received first: received events have fired before, so the result never
 	// shows more received than fired.
 	received := t.received.Load()
-	count := t.countPrograms
-	if t.source != nil {
-		count = t.source.Counts
-	}
 	t.pairs = PairStats{}
-	c, err := count()
+	var c source.Counts
+	var err error
+	switch {
+	case t.source != nil:
+		c, err = t.source.Counts()
+	case t.programs != nil:
+		c, err = t.programs.Counts()
+	}
 	if t.tally != nil {
 		t.countTally(&c)
 	}
@@ -67,41 +79,15 @@ func (t *tracing) countLocked() (Stats, error) {
 		st.Ended, st.Untold = t.code.Ended(), t.code.Untold()
 	}
 	if t.attached != nil {
-		st.Silent = t.attached.Silent()
+		st.Silent, st.Found = t.attached.Silent(), uint64(t.attached.LookAt(0, func(site.Plan) {}))
 	}
+	st.Late, st.Lateness = t.late, t.lateness
 	return st, err
 }
 
-// countPrograms returns the numbers that programs have counted.
-func (t *tracing) countPrograms() (st source.Counts, err error) {
-	c, err := t.maps.Count()
-	if err != nil {
-		return st, err
-	}
-	runs, err := t.progs.Count()
-	if err != nil {
-		return st, err
-	}
-	st.Missed = runs.Missed
-	st.Fired = c.At(codegen.CounterFired) + st.Missed
-	if t.layout == nil || t.layout.Pairs == nil || t.options.recorded {
-		st.Fired += c.At(codegen.CounterLost) + c.At(codegen.CounterFiltered) + c.At(codegen.CounterEntered) + c.At(codegen.CounterEntered+8)
-	}
-	st.Lost = c.At(codegen.CounterLost)
-	if t.layout == nil || t.options.recorded {
-		st.Full = st.Lost
-	}
-	st.Filtered = c.At(codegen.CounterFiltered)
-	if t.layout != nil && t.layout.Pairs != nil && !t.options.recorded {
-		p, err := t.maps.Pairs(&c)
-		if err != nil {
-			return st, err
-		}
-		t.addPairs(&st, pairStats(&p))
-		full := 2 * c.At(codegen.CounterFull)
-		st.Lost, st.Full = st.Lost+full, st.Full+full
-	}
-	return st, nil
+// rest returns how many events have fired of which nothing else is known.
+func (st *Stats) rest() uint64 {
+	return st.Fired - min(st.Fired, st.Received+st.Lost+st.Filtered+st.Missed+st.Unread)
 }
 
 // Add adds the numbers of another session.
@@ -118,6 +104,9 @@ func (st *Stats) Add(more Stats) {
 	st.Ended += more.Ended
 	st.Untold += more.Untold
 	st.Silent += more.Silent
+	st.Found += more.Found
+	st.Late += more.Late
+	st.Lateness = max(st.Lateness, more.Lateness)
 }
 
 // add adds the numbers of another source.
@@ -155,7 +144,38 @@ func (t *tracing) addPairs(st *source.Counts, p *PairStats) {
 // finishLocked fixes the statistics before maps and programs are released.
 func (t *tracing) finishLocked() error {
 	st, err := t.countLocked()
-	runs, costErr := t.progs.Count()
-	t.final, t.cost, t.faults, t.closed = st, Cost(runs.Cost), t.countFaults(), true
+	cost, costErr := t.countCost()
+	t.final, t.cost, t.faults, t.closed = st, cost, t.countFaults(), true
 	return cmp.Or(err, costErr)
+}
+
+// Cost is what the programs of a session took of the CPUs, as the kernel measures it.
+// It is the time of the programs alone: the trap into the kernel, and the search for the
+// programs of a site, come before.
+type Cost struct {
+	// Runs is how often programs ran, and Time how long, while the kernel measured.
+	Runs uint64
+	Time time.Duration
+}
+
+// Cost returns the time that programs took until now, or until Close. The kernel
+// measures it only while somebody asks for it, by BPF_ENABLE_STATS
+// ([ebpf.EnableStats], which needs CAP_SYS_ADMIN) or kernel.bpf_stats_enabled; a
+// session does not. Where events come through shared memory or from recordings no
+// program runs, and the result is zero.
+func (t *tracing) Cost() (Cost, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return t.cost, nil
+	}
+	return t.countCost()
+}
+
+func (t *tracing) countCost() (Cost, error) {
+	if t.programs == nil {
+		return Cost{}, nil
+	}
+	runs, err := t.programs.loaded.Count()
+	return Cost(runs.Cost), err
 }

@@ -37,8 +37,8 @@ func TestStranded(t *testing.T) {
 					if err := s.RescanHeld(); err != nil {
 						t.Fatal(err)
 					}
-					if _, known := s.PlanSince(0); known != int(n)+1 {
-						t.Fatalf("found %d sites until exec %d, want %d", known, n, n+1)
+					if found := found(t, s); found != int(n)+1 {
+						t.Fatalf("found %d sites until exec %d, want %d", found, n, n+1)
 					}
 				}
 				p.Do("4")

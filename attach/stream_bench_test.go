@@ -52,7 +52,7 @@ func BenchmarkStream(b *testing.B) {
 
 // toSession returns how many events arrive, and how long firing them takes.
 func toSession(t testing.TB, p *tracee.Program, events, buffer int) (int, time.Duration) {
-	s := open(t, "bench:three", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: buffer})
+	s := openEvents(t, "bench:three", &attach.EventOptions{RingSize: buffer}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	defer s.Close()
 	received := make(chan int)
 	go func() {

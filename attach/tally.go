@@ -139,8 +139,8 @@ func (a *totals) addRecord(b []byte) {
 	rec, err := record.Check(b)
 	if err == nil {
 		sites := a.sites.Load()
-		if number := rec.Site(); uint64(number) < uint64(len(sites.schemas)) && sites.schemas[number] != nil {
-			a.tally.Add(sites.schemas[number].Computed, rec, sites.groups[number])
+		if number := rec.Site(); uint64(number) < uint64(len(sites.Schemas)) && sites.Schemas[number] != nil {
+			a.tally.Add(sites.Schemas[number].Computed, rec, sites.Groups[number])
 			return
 		}
 	}
@@ -172,7 +172,7 @@ func (a *totals) takeTally(all *sums.Sums) error {
 
 // turn begins a new interval if an event fired behind the last one's end.
 func (a *totals) turn(at time.Time) {
-	d := a.options.Interval
+	d := a.options.interval
 	if d == 0 {
 		if a.adding.begin.IsZero() {
 			a.adding.begin = at
@@ -211,7 +211,7 @@ func (a *totals) takeIntervals() ([]total.Group, error) {
 	a.endInterval()
 	all := a.adding.past
 	a.adding.past = nil
-	if a.options.Interval == 0 {
+	if a.options.interval == 0 {
 		a.adding.begin = time.Time{} // of the events until the next Read
 	}
 	return all, nil

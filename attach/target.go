@@ -20,6 +20,15 @@ type Target struct {
 	// other processes that run the same files are also slowed down, though their
 	// events are not recorded.
 	PIDs []int
+	// Children says that whatever the PIDs start is traced as well: the children that they
+	// have, later ones from their start, and the children of these. Tracing ends when all of
+	// them have ended. The kernel follows them, so that a process may end before it is seen.
+	// Probes are attached to in files, as without PIDs: other processes that run a file also
+	// pay for its probes, though their events are not recorded. The files that one of the
+	// processes has mapped are searched; the probes of a file that none had before fire unseen
+	// until the next rescan, or from the first on with its path in the selector and
+	// [Options.Await].
+	Children bool
 	// Comm is the name of the processes, as their first thread has it, and Exe is
 	// the path of the file that they run. Neither can be combined with PIDs. The
 	// kernel compares both when a probe fires, so that it does not matter when a
@@ -28,7 +37,8 @@ type Target struct {
 	// path again. The file of Exe, or a program in PATH called Comm, is attached to at
 	// once, with the libraries that it is linked with; any other file that a process called
 	// Comm maps, within milliseconds where the kernel reports new mappings to this process
-	// (CAP_PERFMON), else at the next rescan. Comm and Exe select events of generated
+	// (CAP_PERFMON), else at the next rescan. Files that none of them has mapped are then left
+	// alone unless a selector has their path. Comm and Exe select events of generated
 	// programs: [AttachProbes], [Find] and collections refuse them.
 	Comm, Exe string
 	// Cgroup is the directory of a control group of version 2, such as
@@ -58,8 +68,14 @@ func (t Target) checked() (Target, error) {
 		return t, &OptionError{"Via", fmt.Errorf("%d is no way", int(t.Via))}
 	case len(t.Recordings) > 0 && (len(t.PIDs) > 0 || t.Comm != "" || t.Exe != "" || t.Cgroup != "" || t.Via != ViaAny && t.Via != ViaRecording):
 		return t, &OptionError{"Recordings", errors.New("they exclude other targets")}
+	case slices.Contains(t.Recordings, ""):
+		return t, &OptionError{"Recordings", errors.New("the path of one is empty")}
 	case len(t.Recordings) == 0 && t.Via == ViaRecording:
 		return t, &OptionError{"Via", errors.New("there is no recording")}
+	case t.Children && len(t.PIDs) == 0:
+		return t, &OptionError{"Children", errors.New("there are no PIDs whose children are meant")}
+	case t.Children && (t.Via == ViaLocal || t.Via == ViaBoth):
+		return t, &OptionError{"Children", errors.New("only the kernel follows them, and not shared memory")}
 	case t.Comm == "" && t.Exe == "":
 	case len(t.PIDs) > 0:
 		return t, &OptionError{"Target", errors.New("PIDs exclude Comm and Exe")}
@@ -78,19 +94,28 @@ func (t Target) checked() (Target, error) {
 	return t, nil
 }
 
-// byPID is checked for callers that generate no programs, and so cannot select by
-// Comm, Exe or Cgroup. The processes of the copy exist.
+// byPID is checked for callers that generate no programs, and so cannot select by anything else.
 func (t Target) byPID() (Target, error) {
-	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}, {"Cgroup", t.Cgroup}} {
-		if o.value != "" {
+	for _, o := range []struct {
+		name  string
+		given bool
+	}{{"Comm", t.Comm != ""}, {"Exe", t.Exe != ""}, {"Cgroup", t.Cgroup != ""}, {"Children", t.Children}} {
+		if o.given {
 			return t, &OptionError{o.name, errors.New("only generated programs select by it: compare it in your own program")}
 		}
 	}
-	t, err := t.checked()
-	if err != nil {
-		return t, err
+	if len(t.Recordings) > 0 {
+		return t, &OptionError{"Recordings", errors.New("no program runs where they are read")}
 	}
-	return t, t.exist()
+	return t.checked()
+}
+
+// only returns the processes that attachments are restricted to; none if they are to files.
+func (t Target) only() []int {
+	if t.Children {
+		return nil
+	}
+	return t.PIDs
 }
 
 // selects reports whether Comm, Exe and Cgroup select a process.

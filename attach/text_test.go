@@ -32,9 +32,8 @@ func TestCountedText(t *testing.T) {
 		t.Run(flags, func(t *testing.T) {
 			p := startCounted(t, flags)
 			// The constant 1 of probe half is no length; probe two has two texts.
-			s := open(t, "counted:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 20,
-				Strings: []string{"counted:hal?:arg0[arg2]", "counted:[bh]a[rl][ef]:arg0[arg2]", "arg0[arg1]", "counted:two:arg2[arg3]",
-					"counted:followed:arg0->8", "counted:followed:arg1->0x8[arg2]", "counted:followed:arg3->8", "counted:followed:arg4->8"}})
+			s := openEvents(t, "counted:*", &attach.EventOptions{MaxString: 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Strings: []string{"counted:hal?:arg0[arg2]", "counted:[bh]a[rl][ef]:arg0[arg2]", "arg0[arg1]", "counted:two:arg2[arg3]",
+				"counted:followed:arg0->8", "counted:followed:arg1->0x8[arg2]", "counted:followed:arg3->8", "counted:followed:arg4->8"}})
 			p.Do("")
 			got := map[string][]arg{}
 			for _, ev := range drain(t, s) {
@@ -72,7 +71,7 @@ func TestCountedText(t *testing.T) {
 // part of its register.
 func TestCountedTextOfFunction(t *testing.T) {
 	p := startCounted(t, "-O2")
-	s := open(t, "uprobe:counted:part", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 20, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
+	s := openEvents(t, "uprobe:counted:part", &attach.EventOptions{MaxString: 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Args: []string{"arg1:uint8"}, Strings: []string{"arg0[arg1]"}})
 	p.Do("")
 	events := drain(t, s)
 	if len(events) != 1 {

@@ -2,17 +2,19 @@ package attach
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
-	"github.com/go-usdt/usdt/attach/internal/link"
-	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/family"
 	"github.com/go-usdt/usdt/attach/internal/naming"
+	"github.com/go-usdt/usdt/attach/internal/numbering"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -27,28 +29,33 @@ import (
 type tracing struct {
 	attached *site.Attachment
 
-	maps    *load.Maps
-	sites   atomic.Pointer[siteTable]
+	sites   atomic.Pointer[numbering.Table]
 	cancel  context.CancelFunc
 	watches sync.WaitGroup
 
+	standing atomic.Int32 // calls of RescanHeld: the processes stand still meanwhile
+
 	finding sync.Mutex // of what follows
-	scanned time.Time  // for sites, when it began
+	scanned time.Time  // when the last scan for sites began
+	before  time.Time  // and the one before
 	over    bool       // sites are looked for no more
+	fitted  bool       // what is asked for fits a site
+	leaving int        // parts of the plan whose links are being closed
+	left    sync.WaitGroup
 
 	// For finding and attaching to sites:
 	options    *settings
-	kind       link.Kind
 	layout     *bind.Layout // nil to record events
 	selectors  []selector.Selector
 	discover   *discover.Search
 	searching  context.Context // done when the search for sites ends
 	procs      *process.Set
-	sharing    *site.Sharing                    // of links by processes; nil if they are few
-	numbers    numbering                        // of sites
-	source     source.Source                    // of records; nil if the kernel aggregates
-	tally      *tally.Tally                     // of records; nil if the kernel aggregates
-	sides      []side                           // beside the kernel
+	family     *family.Family    // of PIDs with their children; nil without
+	numbers    numbering.Numbers // of sites
+	source     source.Source     // of records; nil if the kernel aggregates
+	tally      *tally.Tally      // of records; nil if the kernel aggregates
+	sides      []side
+	programs   *programs                        // the side of the kernel; nil if it is none
 	opened     chan struct{}                    // closed when the first sites have been attached to; nil if no side waits for it
 	savedStack func(number uint64) *event.Stack // of recordings; nil without stacks
 	code       *naming.Code                     // names that of stacks; nil if there are none
@@ -59,15 +66,20 @@ type tracing struct {
 	added            atomic.Uint64 // the records that were taken to be added up
 	handled          atomic.Uint64 // the records taken that their readers are done with
 
-	mu     sync.Mutex // of what follows, and of the life of maps and progs
-	progs  load.Programs
+	mu     sync.Mutex // of what follows, and of the life of programs and their maps
 	closed bool
+	unfit  error // why nothing that has appeared can be traced as asked
 	final  Stats
 	cost   Cost                   // at the end
 	pairs  PairStats              // as last counted
 	faults map[query.Fault]uint64 // at the end
 
+	late     uint64 // sites, see Stats
+	lateness time.Duration
+
 	failure failure
+
+	create func(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error) // loads programs in tests
 }
 
 // failure is why tracing has ended early. Its lock is the innermost one: sources fail in any
@@ -87,13 +99,20 @@ func (f *failure) get() error {
 func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	t.cancel = cancel
-	if len(o.Target.PIDs) > 0 {
+	if t.family != nil {
+		t.watches.Go(func() {
+			if err := t.family.Wait(ctx); err != nil {
+				t.fail(err)
+			}
+			cancel()
+		})
+	} else if len(o.Target.PIDs) > 0 {
 		var eg errgroup.Group
 		for _, pid := range o.Target.PIDs {
 			eg.Go(func() error {
 				err := t.procs.Wait(ctx, pid)
-				if t.sharing != nil && ctx.Err() == nil {
-					t.maps.Processes.Delete(uint32(pid))
+				if p := t.programs; p != nil && p.sharing != nil && ctx.Err() == nil {
+					p.maps.Processes.Delete(uint32(pid))
 				}
 				return err
 			})
@@ -107,15 +126,15 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 	}
 	if o.Rescan > 0 {
 		t.searching = ctx
-		t.watches.Go(func() { t.rescan(ctx) })
-		if o.Target.Comm != "" && t.maps != nil {
-			t.watches.Go(func() { t.watchNamed(ctx) })
+		if t.programs != nil {
+			t.discover.Listen()
 		}
+		t.watches.Go(func() { t.rescan(ctx) })
 	}
 	if t.source != nil {
 		t.watches.Go(func() { t.losses.Watch(ctx) })
 	}
-	if t.code != nil && len(o.Target.PIDs) == 0 {
+	if t.code != nil && len(o.Target.only()) == 0 {
 		having := map[int]bool{} // probes, and perhaps for no longer than until the first event
 		t.attached.LookAt(0, func(sites site.Plan) {
 			for i := range sites {
@@ -141,11 +160,20 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 // that was chosen.
 func (t *tracing) Via() Via { return t.options.Target.Via }
 
+// Members returns the table of the processes that [Target.Children] means, for programs of the
+// caller's own: a hash, whose keys are PIDs of 4 bytes. It belongs to the session. nil without.
+func (t *tracing) Members() *ebpf.Map {
+	if t.family == nil {
+		return nil
+	}
+	return t.family.Table
+}
+
 // Plan returns a copy of what was decided and done for every site until now, see
 // [Attachment.Plan].
 func (t *tracing) Plan() Plan {
-	plan, _ := t.PlanSince(0)
-	return plan
+	a := Attachment{t.attached}
+	return a.Plan()
 }
 
 // Refused returns an error for each part of a file with code on stacks that could not be
@@ -162,10 +190,21 @@ func (t *tracing) Refused() (errs []error) {
 	return errs
 }
 
-// PlanSince is Plan for new sites, see [Attachment.PlanSince].
-func (t *tracing) PlanSince(n int) (Plan, int) {
+// NoMatch returns an error for each selector that has named no site until now, the one of Open
+// without [Options.Await]: it may say which name is near.
+func (t *tracing) NoMatch() []error {
+	t.finding.Lock()
+	defer t.finding.Unlock()
+	if t.discover == nil { // of recordings
+		return nil
+	}
+	return t.discover.NoMatch()
+}
+
+// Sites yields sites as they are attached to, refused and left, see [Attachment.Sites].
+func (t *tracing) Sites(ctx context.Context) iter.Seq2[Site, bool] {
 	a := Attachment{t.attached}
-	return a.PlanSince(n)
+	return a.Sites(ctx)
 }
 
 // Pending returns the number of perf events that the kernel has yet to remove
@@ -185,12 +224,11 @@ func (t *tracing) release() {
 	for _, side := range t.sides {
 		side.Close()
 	}
-	t.progs.Close()
-	if t.maps != nil {
-		t.maps.Close()
-	}
 	if t.procs != nil {
 		t.procs.Close()
+	}
+	if t.family != nil {
+		t.family.Close()
 	}
 }
 

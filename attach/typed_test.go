@@ -83,7 +83,7 @@ func checkTyped(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			p := startChild(t, "typed")
 			p.Do("load")
-			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 100, Link: kind})
+			s := openEvents(t, "typed:*", &attach.EventOptions{MaxString: 100}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Link: kind})
 			if got, want := s.Plan().Attached(), 4; got != want {
 				t.Fatalf("attached %d sites, want %d: %+v", got, want, s.Plan())
 			}
@@ -135,7 +135,7 @@ func checkFlood(t *testing.T) {
 		t.Run(fmt.Sprintf("read=%t", read), func(t *testing.T) {
 			p := startChild(t, "typed")
 			p.Do("load")
-			s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 10})
+			s := openEvents(t, "typed:*", &attach.EventOptions{RingSize: 64 << 10}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 			received := make(chan uint64)
 			if read {
 				go func() {

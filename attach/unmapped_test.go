@@ -95,7 +95,7 @@ func TestUnmapped(t *testing.T) {
 			for range 10 {
 				turn()
 			}
-			after := held(t)
+			after := heldAgain(t, first)
 			grown := after.heap - first.heap
 			after.heap = first.heap
 			if after != first || grown > 64<<10 {

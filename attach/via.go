@@ -63,7 +63,7 @@ func (o *settings) each(open func(o *settings) error) error {
 	kernel.Target.Via = ViaKernel
 	err := open(&kernel)
 	var missing *PrivilegeError
-	if !errors.As(err, &missing) {
+	if !errors.As(err, &missing) || o.Target.Children {
 		return err
 	}
 	shared := *o

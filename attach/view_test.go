@@ -25,7 +25,7 @@ func TestViews(t *testing.T) { sharedToo(t, checkViews) }
 func checkViews(t *testing.T) {
 	p := startChild(t, "typed")
 	p.Do("load")
-	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, MaxString: 100})
+	s := openEvents(t, "typed:*", &attach.EventOptions{MaxString: 100}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	for _, c := range []string{"ints", "others", "text", "bare"} {
 		p.Do("%s", c)
 	}
@@ -159,7 +159,7 @@ func checkViewsDoNotAllocate(t *testing.T) {
 	}
 	p := startChild(t, "typed")
 	p.Do("load")
-	s := open(t, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
+	s := openEvents(t, "typed:*", &attach.EventOptions{RingSize: 64 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	p.Do("flood")
 	// The iterator and the runtime allocate a few times.
 	if n, _ := consume(t, s, 100_000, true); n > 1000 {
@@ -175,7 +175,7 @@ func checkViewsDoNotAllocate(t *testing.T) {
 func BenchmarkConsume(b *testing.B) {
 	p := startChild(b, "typed")
 	p.Do("load")
-	s := open(b, "typed:*", &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
+	s := openEvents(b, "typed:*", &attach.EventOptions{RingSize: 64 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	const events = 200_000 + 200_000/64
 	for _, views := range []bool{true, false} {
 		name := "events"

@@ -127,9 +127,9 @@ func TestWildSizes(t *testing.T) {
 		}
 	}
 	const selector = "sizes_*:record"
-	for _, o := range []attach.Options{{}, {MaxString: 4096}, {Where: `N > 1 && Text ~ "*x*"`}} {
+	for kept, o := range map[int]attach.Options{0: {}, 4096: {}, 1024: {Where: `N > 1 && Text ~ "*x*"`}} { // bytes of each text
 		o.Target.PIDs = []int{os.Getpid()}
-		s := open(t, selector, &o)
+		s := openEvents(t, selector, &attach.EventOptions{MaxString: kept}, &o)
 		check(o, s.Plan())
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -155,9 +155,9 @@ func TestLargestRecord(t *testing.T) {
 	}
 	fire := func() { rec.Fire(&largest{N: 7, Text: "some text", Last: 9}) }
 	own := []int{os.Getpid()}
-	for _, o := range []attach.Options{{}, {MaxString: 8192}, {Where: `N == 7 && Text ~ "*text" && Last == 9`}} {
+	for kept, o := range map[int]attach.Options{0: {}, 8192: {}, 1024: {Where: `N == 7 && Text ~ "*text" && Last == 9`}} { // bytes of each text
 		o.Target.PIDs = own
-		s := open(t, "largest:record", &o)
+		s := openEvents(t, "largest:record", &attach.EventOptions{MaxString: kept}, &o)
 		fire()
 		events := drain(t, s)
 		if len(events) != 1 || events[0].Args[1].Value != "some text" || events[0].Args[3].Value != uint64(9) {

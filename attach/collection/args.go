@@ -22,11 +22,10 @@ type ArgError struct {
 func (e *ArgError) Error() string { return fmt.Sprintf("argument %d (%s): %v", e.Index, e.Text, e.Err) }
 func (e *ArgError) Unwrap() error { return e.Err }
 
-// specBinder turns sites into specs for one program and cookie.
+// specBinder turns sites into specs for one program.
 type specBinder struct {
 	table   *specTable // may be nil
 	objects operand.Objects
-	cookie  uint64
 	specs   map[argsKey]boundSpec
 }
 
@@ -35,17 +34,20 @@ type boundSpec struct {
 	errs []error
 }
 
-// argsKey identifies the arguments of sites.
-type argsKey struct{ path, args string }
+// argsKey identifies the arguments and the cookie of sites.
+type argsKey struct {
+	path, args string
+	cookie     uint64
+}
 
 // bind returns the spec of a site, and notes there which arguments it lacks.
 // Functions have none.
-func (b *specBinder) bind(s *site.Site) (string, error) {
+func (b *specBinder) bind(s *site.Site, cookie uint64) (string, error) {
 	p := &s.Probe
 	if b.table == nil || p.Kind != reader.USDT {
 		return "", nil
 	}
-	key := argsKey{path: s.Path, args: p.Args}
+	key := argsKey{path: s.Path, args: p.Args, cookie: cookie}
 	if known, ok := b.specs[key]; ok {
 		s.ArgErrs = known.errs
 		return known.spec, nil
@@ -78,7 +80,7 @@ func (b *specBinder) bind(s *site.Site) (string, error) {
 		}
 		args[i].Size, args[i].Signed = a.Size, a.Signed
 	}
-	bound := boundSpec{spec: string(b.table.layout.Encode(args, b.cookie, fail)), errs: s.ArgErrs}
+	bound := boundSpec{spec: string(b.table.layout.Encode(args, cookie, fail)), errs: s.ArgErrs}
 	if !ofSite {
 		if b.specs == nil {
 			b.specs = map[argsKey]boundSpec{}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cilium/ebpf"
 
@@ -14,9 +16,9 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/plan"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -30,6 +32,7 @@ type target struct {
 	plan     site.Plan
 	objects  operand.Objects // that have been planned for: open until they are attached to
 	specs    []string        // by site; empty without a map of specs, and if it is refused
+	cookies  []uint64        // by site
 }
 
 // errClosed is the error of a collection that has been closed.
@@ -51,6 +54,9 @@ var errClosed = fmt.Errorf("the collection is %w", attach.ErrClosed)
 func (c *Collection) AttachProgram(ctx context.Context, program, selector string, opts *Options) (*Attachment, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
+	}
+	if c.adopted {
+		return nil, errAdopted
 	}
 	p := c.programs[program]
 	if p == nil {
@@ -117,7 +123,7 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 		return nil, err
 	}
 	t.discover = discover.New([]selector.Selector{sel}, t.procs)
-	t.discover.Await = o.Await
+	t.discover.Await, t.discover.Later = o.Await, o.Await
 	found, err := t.discover.First(ctx)
 	t.plan = site.PlanOf(found)
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
@@ -127,7 +133,7 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 	if p.shares(o.Target.PIDs) {
 		t.sharing = site.NewSharing(t.procs)
 	}
-	if c.kindOf(p) == link.Perf && t.sharing == nil && o.Rescan > 0 {
+	if c.kindOf(p).Led() && t.sharing == nil && o.Rescan > 0 {
 		t.procs.WatchLeaders()
 	}
 	if err := t.bind(ctx, c.specs); err != nil {
@@ -141,8 +147,9 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 // them.
 func (t *target) bind(ctx context.Context, table *specTable) error {
 	planner := plan.New(t.options.Force, link.Refuses)
-	t.objects, t.specs = planner.Objects, make([]string, len(t.plan))
-	binder := specBinder{table: table, objects: planner.Objects, cookie: t.options.Cookie}
+	t.plan = t.plan.AtReturns(planner)
+	t.objects, t.specs, t.cookies = planner.Objects, make([]string, len(t.plan)), make([]uint64, len(t.plan))
+	binder := specBinder{table: table, objects: planner.Objects}
 	for i := range t.plan {
 		if err := context.Cause(ctx); err != nil {
 			t.objects.Close()
@@ -150,7 +157,11 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 		}
 		s := &t.plan[i]
 		if s.Decide(planner); s.Reason == nil {
-			t.specs[i], s.Reason = binder.bind(s)
+			t.cookies[i] = t.options.Cookie
+			if of := t.options.CookieOf; of != nil {
+				t.cookies[i] = of(attach.Site(s.Snapshot()))
+			}
+			t.specs[i], s.Reason = binder.bind(s, t.cookies[i])
 		}
 		if s.Reason == nil && t.note != "" {
 			s.Notes = append(s.Notes, t.note)
@@ -181,25 +192,27 @@ func (c *Collection) attach(ctx context.Context, p *program, t *target) (*site.A
 	ctx, cancel := context.WithCancel(ctx)
 	waitEnded := c.dropEnded(ctx, t)
 	rescanned := make(chan struct{})
+	if t.options.Rescan > 0 {
+		t.discover.Listen()
+	}
 	go func() {
 		defer close(rescanned)
 		if t.options.Rescan > 0 {
-			discover.Repeat(ctx, t.options.Rescan, func() (then func()) {
+			t.discover.Follow(ctx, t.options.Rescan, func(look discover.Look, since time.Time) (then func()) {
 				var stranded []discover.Owner
-				if t.sharing == nil {
+				if t.sharing == nil && since.IsZero() {
 					stranded = a.Stranded(c.kindOf(p), t.procs, t.discover)
 				}
-				found, err := t.discover.More(ctx)
+				found, err := look(ctx)
 				plan := site.PlanOf(found)
 				return func() {
 					if err == nil {
-						a.Retire(stranded) // what the kernel answers changes nothing here
+						a.Leave(stranded, func(error) {}) // what the kernel answers changes nothing here
 					}
 					if err == nil && len(plan) > 0 {
 						c.extend(ctx, a, p, t, plan)
 					}
-					ended := append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...)
-					a.Retire(ended)
+					a.Leave(append(t.discover.Ended, t.sharing.Leave(t.discover.Ended, t.procs)...), func(error) {})
 				}
 			})
 		}
@@ -245,7 +258,7 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session}
 	for i := range t.plan {
 		if t.plan[i].Reason == nil && followers[i] == nil {
-			cookie := t.options.Cookie
+			cookie := t.cookies[i]
 			if t.specs[i] != "" {
 				cookie = uint64(ids[t.specs[i]])
 			}
@@ -277,6 +290,8 @@ func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *program,
 		return
 	}
 	defer added.objects.Close()
+	plan = added.plan
+	a.Left(plan)
 	more, err := c.attachSites(ctx, p, added)
 	if context.Cause(ctx) != nil && err != nil {
 		return
@@ -308,12 +323,7 @@ func (c *Collection) Plan(program string) attach.Plan {
 	if p != nil && p.target != nil {
 		plan = append(plan, handOut(p.target.plan)...)
 	}
-	var attached []*site.Attachment
-	for a, of := range c.attachments {
-		if of == p {
-			attached = append(attached, a)
-		}
-	}
+	attached := c.attachedBy(p)
 	c.mu.Unlock()
 	for _, a := range attached {
 		a.LookAt(0, func(sites site.Plan) { plan = append(plan, handOut(sites)...) })
@@ -328,15 +338,9 @@ func (c *Collection) Close() error {
 		c.mu.Lock()
 		c.closed = true
 		c.forget()
-		var attached []*site.Attachment
-		for a := range c.attachments {
-			attached = append(attached, a)
-		}
+		attached := slices.Collect(maps.Keys(c.attachments))
 		c.mu.Unlock()
-		var all []error
-		for _, a := range attached {
-			all = append(all, a.Close())
-		}
+		all := []error{attach.CloseAll(attached...)}
 		c.using.Lock() // programs that are being attached
 		defer c.using.Unlock()
 		for _, p := range c.programs {

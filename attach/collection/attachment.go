@@ -2,6 +2,9 @@ package collection
 
 import (
 	"context"
+	"iter"
+
+	"github.com/cilium/ebpf/link"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -12,15 +15,16 @@ type Attachment struct{ attached *site.Attachment }
 
 // Plan returns what was decided and done for every site until now, see
 // [attach.Attachment.Plan].
-func (a *Attachment) Plan() attach.Plan {
-	plan, _ := a.PlanSince(0)
+func (a *Attachment) Plan() (plan attach.Plan) {
+	a.attached.LookAt(0, func(sites site.Plan) { plan = handOut(sites) })
 	return plan
 }
 
-// PlanSince is Plan for new sites, see [attach.Attachment.PlanSince].
-func (a *Attachment) PlanSince(n int) (plan attach.Plan, known int) {
-	known = a.attached.LookAt(n, func(sites site.Plan) { plan = handOut(sites) })
-	return plan, known
+// Sites yields sites as they are attached to, refused and left, see [attach.Attachment.Sites].
+func (a *Attachment) Sites(ctx context.Context) iter.Seq2[attach.Site, bool] {
+	return func(yield func(attach.Site, bool) bool) {
+		a.attached.Changes(ctx, func(r site.Report, left bool) bool { return yield(attach.Site(r), left) })
+	}
 }
 
 // Close detaches from all sites, see [attach.Attachment.Close]. Later calls return the
@@ -35,14 +39,16 @@ func (a *Attachment) Pending() int { return a.attached.Pending() }
 // [attach.Attachment.Wait].
 func (a *Attachment) Wait(ctx context.Context) error { return a.attached.Wait(ctx) }
 
+// Links returns the kernel's links, see [attach.Attachment.Links].
+func (a *Attachment) Links() ([]link.Link, error) { return a.attached.Links() }
+
+// Pin has the kernel keep what is attached, see [attach.Attachment.Pin]. [attach.Adopt] opens it.
+func (a *Attachment) Pin(dir string) error { return a.attached.Pin(dir) }
+
+// Unpin undoes Pin, see [attach.Attachment.Unpin].
+func (a *Attachment) Unpin() error { return a.attached.Unpin() }
+
 // handOut returns a copy of a plan, which later calls do not change.
 func handOut(plan site.Plan) attach.Plan {
-	if plan == nil {
-		return nil
-	}
-	out := make(attach.Plan, len(plan))
-	for i := range plan {
-		out[i] = attach.Site(plan[i].Snapshot())
-	}
-	return out
+	return site.Snapshots(plan, func(r site.Report) attach.Site { return attach.Site(r) })
 }

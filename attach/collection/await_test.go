@@ -44,6 +44,24 @@ func TestAwaitFile(t *testing.T) {
 	}
 }
 
+// TestNews checks that a program is attached to what processes declare long before a rescan.
+func TestNews(t *testing.T) {
+	for what, one := range map[string]bool{"all processes": false, "one process": true} {
+		p := start(t, tracee.Self("typed"))
+		o := &collection.Options{Rescan: time.Hour, Await: true}
+		if one {
+			o.Target.PIDs = []int{p.PID()}
+		}
+		c := newCollection(t, nothingAt("typed:bare"), o)
+		if err := c.Attach(t.Context()); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		before := c.Plan("nothing").Attached()
+		p.Do("load")
+		awaitSites(t, c, "nothing", before+1)
+	}
+}
+
 // TestLeaveUnloaded checks that a link which serves many processes ends with the file
 // that it is on, when the last of them has unmapped it.
 func TestLeaveUnloaded(t *testing.T) {

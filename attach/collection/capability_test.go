@@ -13,8 +13,12 @@ import (
 
 // needMore are the tests that TestSuiteUnprivileged leaves out, and why.
 var needMore = map[string]string{
+	"TestAdopt":                "mounts",
+	"TestPinned":               "mounts",
 	"TestCloseMeanwhile":       "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestManyProcesses":        "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestSkeleton":             "traces the kernel, which takes more than the two capabilities",
+	"TestReplacement":          "traces the kernel, which takes more than the two capabilities",
 	"TestSections":             "traces the kernel, which takes more than the two capabilities",
 	"TestSectionsRefused":      "traces the kernel, which takes more than the two capabilities",
 	"TestSessionManyProcesses": "counts runs of programs, which takes CAP_SYS_ADMIN",

@@ -3,7 +3,6 @@ package collection_test
 import (
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/internal/systest/bpf"
+	"github.com/go-usdt/usdt/internal/systest/leftover"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
@@ -40,14 +40,9 @@ func TestCloseMeanwhile(t *testing.T) {
 		if err := c.Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		entries, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
 		if round == 0 {
-			open = len(entries)
-		} else if len(entries) > open {
-			t.Fatalf("%d descriptors are open, %d were", len(entries), open)
+			open = leftover.Descriptors(t)
 		}
+		leftover.Back(t, open)
 	}
 }

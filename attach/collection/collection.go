@@ -13,13 +13,14 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
+	ebpflink "github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
 	"github.com/go-usdt/usdt/attach/internal/link"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/kernel"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // Collection holds the loaded programs and maps of a BPF object compiled from C,
@@ -47,11 +48,12 @@ import (
 // process, at the cost that [attach.AttachProbes] describes.
 //
 // Sections "uprobe/PATH:FUNC" and "uretprobe/PATH:FUNC" are attached likewise, and
-// "kprobe/", "kretprobe/", "tracepoint/", "raw_tp/", "tp_btf/", "fentry/", "fexit/",
-// "fmod_ret/" and "lsm/" with what follows, as libbpf's skeletons attach them: in all
+// "kprobe/", "kretprobe/", "kprobe.multi/", "kretprobe.multi/", "kprobe.session/", "ksyscall/",
+// "kretsyscall/", "tracepoint/", "raw_tp/", "raw_tp.w/", "tp_btf/", "fentry/", "fexit/", "fmod_ret/",
+// "freplace/", "lsm/" and "iter/" with what follows, as libbpf's skeletons attach them: in all
 // processes, whatever the target is. bpf_get_attach_cookie returns the cookie, except
-// at raw tracepoints. The programs of all other sections are the caller's to attach:
-// [Collection.Left].
+// at raw tracepoints and iterators; [Collection.Links] has the iterator to be opened. The programs
+// of all other sections are the caller's to attach: [Collection.Left].
 type Collection struct {
 	*ebpf.Collection
 
@@ -60,6 +62,9 @@ type Collection struct {
 	specs    *specTable // nil without usdt.bpf.h
 	programs map[string]*program
 	left     []string // programs that the caller attaches
+
+	adopted bool
+	pinned  string // the directory, empty if it is not pinned; guarded by attaching
 
 	attaching sync.Mutex // held by Attach
 	processes *ebpf.Map  // that programs look up, nil if they are few
@@ -85,7 +90,7 @@ type program struct {
 	target *target
 	err    error
 	own    *site.Attachment // what Attach has attached last
-	link   io.Closer        // the same, to something of the kernel's
+	link   ebpflink.Link    // the same, to something of the kernel's
 	ended  func() error     // of the context of Attach; nil before
 	// refused are the sites that Attach could not attach to.
 	refused site.Plan

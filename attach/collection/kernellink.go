@@ -3,14 +3,14 @@ package collection
 import (
 	"context"
 	"fmt"
-	"io"
+	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // kernelLink attaches a program to what its section names of the kernel, as libbpf's skeletons do.
@@ -26,6 +26,45 @@ func kprobe(prog *ebpf.Program, to string, cookie uint64) (link.Link, error) {
 
 func kretprobe(prog *ebpf.Program, to string, cookie uint64) (link.Link, error) {
 	return link.Kretprobe(to, prog, &link.KprobeOptions{Cookie: cookie})
+}
+
+// kprobes attaches to all functions whose names match, by one link.
+func kprobes(prog *ebpf.Program, pattern string, cookie uint64) (link.Link, error) {
+	many, err := functions(pattern, cookie)
+	if err != nil {
+		return nil, err
+	}
+	return link.KprobeMulti(prog, many)
+}
+
+func kretprobes(prog *ebpf.Program, pattern string, cookie uint64) (link.Link, error) {
+	many, err := functions(pattern, cookie)
+	if err != nil {
+		return nil, err
+	}
+	return link.KretprobeMulti(prog, many)
+}
+
+func kprobeSessions(prog *ebpf.Program, pattern string, cookie uint64) (link.Link, error) {
+	many, err := functions(pattern, cookie)
+	if err != nil {
+		return nil, err
+	}
+	many.Session = true
+	return link.KprobeMulti(prog, many)
+}
+
+// ksyscall attaches to what the kernel makes of a system call's definition (include/linux/syscalls.h).
+func ksyscall(prog *ebpf.Program, call string, cookie uint64) (link.Link, error) {
+	return kprobe(prog, systemCall(call), cookie)
+}
+
+func kretsyscall(prog *ebpf.Program, call string, cookie uint64) (link.Link, error) {
+	return kretprobe(prog, systemCall(call), cookie)
+}
+
+func systemCall(name string) string {
+	return map[string]string{"amd64": "__x64_sys_", "arm64": "__arm64_sys_"}[runtime.GOARCH] + name
 }
 
 func tracepoint(prog *ebpf.Program, to string, cookie uint64) (link.Link, error) {
@@ -44,8 +83,18 @@ func tracing(prog *ebpf.Program, _ string, cookie uint64) (link.Link, error) {
 	return link.AttachTracing(link.TracingOptions{Program: prog, Cookie: cookie})
 }
 
+// replacement attaches to the function of the program that it was loaded for.
+func replacement(prog *ebpf.Program, _ string, _ uint64) (link.Link, error) {
+	return link.AttachFreplace(nil, "", prog)
+}
+
 func lsm(prog *ebpf.Program, _ string, cookie uint64) (link.Link, error) {
 	return link.AttachLSM(link.LSMOptions{Program: prog, Cookie: cookie})
+}
+
+// iterator makes an iterator, which the caller opens: see [Collection.Links].
+func iterator(prog *ebpf.Program, _ string, _ uint64) (link.Link, error) {
+	return link.AttachIter(link.IterOptions{Program: prog})
 }
 
 // cutOffset cuts FUNCTION+OFFSET.
@@ -80,7 +129,7 @@ func (c *Collection) attachKernel(ctx context.Context, p *program) error {
 }
 
 // detachKernel closes the link of a program, if it has this one; any if only is nil.
-func (c *Collection) detachKernel(p *program, only io.Closer) error {
+func (c *Collection) detachKernel(p *program, only link.Link) error {
 	c.mu.Lock()
 	l := p.link
 	if l == nil || only != nil && l != only {

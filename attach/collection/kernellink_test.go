@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/features"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/attach"
@@ -19,7 +20,15 @@ import (
 )
 
 // sectionCounts are the programs of testdata/sections.bpf.c that Attach attaches.
-var sectionCounts = []string{"kprobed", "kretprobed", "traced", "exited", "raw", "entered", "left", "called", "returned"}
+var sectionCounts = []string{"kprobed", "kretprobed", "traced", "exited", "raw", "entered", "left", "called", "returned",
+	"raw_writable", "many", "many_returned", "both"}
+
+// withoutKprobes reports whether the kernel was built without kprobes. Then it has no trampolines for
+// functions either, and replaces none.
+func withoutKprobes() bool {
+	_, err := os.Stat("/sys/bus/event_source/devices/kprobe")
+	return errors.Is(err, os.ErrNotExist)
+}
 
 // TestSections attaches what a skeleton of libbpf attaches, twice: programs of the kernel's
 // functions and tracepoints beside those of a file's functions.
@@ -34,9 +43,14 @@ func TestSections(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := map[string]bool{}
-	_, err := os.Stat("/sys/bus/event_source/devices/kprobe")
-	without := errors.Is(err, os.ErrNotExist) // the kernel was built without kprobes, and has no trampolines for functions
-	for _, name := range []string{"kprobed", "kretprobed", "entered", "left"} {
+	without := withoutKprobes()
+	lacks := map[string]bool{
+		"kprobed": without, "kretprobed": without, "entered": without, "left": without,
+		"many":          without || features.HaveBPFLinkKprobeMulti() != nil,
+		"many_returned": without || features.HaveBPFLinkKprobeMulti() != nil,
+		"both":          without || features.HaveBPFLinkKprobeSession() != nil,
+	}
+	for name, lacks := range lacks {
 		only := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{name: spec.Programs[name]}, Maps: spec.Maps, Types: spec.Types}
 		c, err := collection.New(t.Context(), only, nil)
 		if err == nil {
@@ -44,17 +58,17 @@ func TestSections(t *testing.T) {
 			c.Close()
 		}
 		// Linux has trampolines on arm64 since 6.4.
-		if err != nil && (without || errors.Is(err, ebpf.ErrNotSupported)) {
+		if err != nil && (lacks || errors.Is(err, ebpf.ErrNotSupported)) {
 			t.Log(err)
 			delete(spec.Programs, name)
 			missing[name] = true
 		}
 	}
 	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
-	if d := cmp.Diff([]string{"anywhere", "sampled"}, c.Left()); d != "" {
+	if d := cmp.Diff([]string{"anywhere", "sampled", "unheard_of"}, c.Left()); d != "" {
 		t.Errorf("left to the caller (-want +got):\n%s", d)
 	}
-	counts := func() (n [9]uint64) {
+	counts := func() (n [13]uint64) {
 		t.Helper()
 		if err := c.Variables["seen"].Get(&n); err != nil {
 			t.Fatal(err)
@@ -129,5 +143,38 @@ func TestSectionsRefused(t *testing.T) {
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("attach %s to %s: %v, want %q", test.program, test.selector, err, test.want)
 		}
+	}
+}
+
+// TestReplacement attaches a program in the place of another one's function.
+func TestReplacement(t *testing.T) {
+	c := newCollection(t, bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/replace.bpf.c")), nil)
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/replace.bpf.c", "-DREPLACEMENT"))
+	spec.Programs["other"].AttachTarget = c.Programs["asks"]
+	answer := func() uint32 {
+		answer, _, err := c.Programs["asks"].Test(make([]byte, 14)) // a frame
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	before := answer()
+	r, err := collection.New(t.Context(), spec, nil)
+	if err != nil && withoutKprobes() {
+		t.Log(err)
+		return
+	}
+	if err == nil {
+		defer r.Close()
+		err = r.Attach(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := answer(); before != 1 || now != 42 {
+		t.Errorf("the program returns %d, and %d with its function replaced; want 1 and 42", before, now)
+	}
+	if err := r.Close(); err != nil || answer() != 1 {
+		t.Errorf("it returns %d afterwards, want 1; error %v", answer(), err)
 	}
 }

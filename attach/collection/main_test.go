@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	tracee.Run(tracee.Roles{"typed": tracee.Obey(typed())})
+	tracee.Run(tracee.Roles{"typed": tracee.Obey(typed()), "daemon": tracee.Obey(daemon())})
 	os.Exit(leftover.Run(m))
 }
 
@@ -32,7 +32,16 @@ func typed() func(string) error {
 	p := provider.New("typed", nil)
 	ints := provider.NewProbe6[int8, uint8, int16, uint16, int32, uint64](p, "ints", "a", "b", "c", "d", "e", "f")
 	bare := provider.NewProbe0(p, "bare")
+	fired := uint64(0)
 	return func(command string) error {
+		var more int
+		if _, err := fmt.Sscanf(command, "count %d", &more); err == nil {
+			for range more {
+				fired++
+				ints.Fire(0, 0, 0, 0, 0, fired)
+			}
+			return nil
+		}
 		switch command {
 		case "load":
 			return p.Load()

@@ -21,6 +21,11 @@ type Options struct {
 	// Cookie is returned by bpf_usdt_cookie, and by bpf_get_attach_cookie in
 	// programs attached to functions.
 	Cookie uint64
+	// CookieOf gives each site a cookie of its own, in Cookie's place. It is called before the site
+	// is attached to, and so also says which sites appear with Rescan, from their goroutine then. It
+	// must not call the collection. One link may serve a location in more than eight processes:
+	// then the cookie is that of the first one.
+	CookieOf func(attach.Site) uint64
 
 	// Rescan is how often probes are looked for that were not there before, as
 	// [attach.Options.Rescan] says; 0 means never.
@@ -53,7 +58,7 @@ func (o *Options) checked() (Options, error) {
 	if o != nil {
 		out = *o
 	}
-	if err := (&attach.Options{Rescan: out.Rescan, Await: out.Await}).Validate(); err != nil {
+	if err := (&attach.Options{Rescan: out.Rescan, Await: out.Await, Link: out.Link}).Validate(); err != nil {
 		return out, err
 	}
 	var err error
@@ -63,12 +68,7 @@ func (o *Options) checked() (Options, error) {
 
 // byPID returns a checked copy of t, in which each process is named once and exists.
 func byPID(t attach.Target) (attach.Target, error) {
-	for _, o := range []struct{ name, value string }{{"Comm", t.Comm}, {"Exe", t.Exe}, {"Cgroup", t.Cgroup}} {
-		if o.value != "" {
-			return t, &attach.OptionError{Option: o.name, Err: errors.New("only generated programs select by it: compare it in your own program")}
-		}
-	}
-	if err := (&attach.Options{Target: t}).Validate(); err != nil {
+	if err := (&attach.FindOptions{Target: t}).Validate(); err != nil {
 		return t, err
 	}
 	t.PIDs = slices.Compact(slices.Sorted(slices.Values(t.PIDs)))
@@ -77,6 +77,11 @@ func byPID(t attach.Target) (attach.Target, error) {
 			return t, err
 		}
 	}
+	held, err := process.Hold(t.PIDs) // they exist
+	if err != nil {
+		return t, err
+	}
+	held.Close()
 	return t, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -38,6 +39,13 @@ func TestRefusedOptions(t *testing.T) {
 		err    error
 	}{
 		{"Comm", load(collection.Options{Target: attach.Target{Comm: "init"}})},
+		{"Children", load(collection.Options{Target: attach.Target{PIDs: []int{os.Getpid()}, Children: true}})},
+		{"Recordings", load(collection.Options{Target: attach.Target{Recordings: []string{"x"}}})},
+		{"PIDs", load(collection.Options{Target: attach.Target{PIDs: []int{-1}}})},
+		{"Link", load(collection.Options{Link: 99})},
+		{"Link", load(collection.Options{Link: -1})},
+		{"Link", more(collection.Options{Link: 99})},
+		{"Rescan", load(collection.Options{Rescan: -1})},
 		{"Rescan", load(collection.Options{Await: true})},
 		{"Exe", more(collection.Options{Target: attach.Target{Exe: "/bin/sh"}})},
 		{"PrivateStack", more(collection.Options{PrivateStack: true})},
@@ -46,6 +54,23 @@ func TestRefusedOptions(t *testing.T) {
 		var option *attach.OptionError
 		if !errors.As(test.err, &option) || option.Option != test.option {
 			t.Errorf("got error %v, want one in option %s", test.err, test.option)
+		}
+	}
+}
+
+// TestEnded checks that a process which has ended is an error of whatever names it.
+func TestEnded(t *testing.T) {
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	opts := &collection.Options{Target: attach.Target{PIDs: []int{ended.Process.Pid}}}
+	spec := bpf.ReadSpec(t, newestObject)
+	_, made := collection.New(t.Context(), spec, opts)
+	_, attached := newCollection(t, spec, nil).AttachProgram(t.Context(), "any", "args:bare", opts)
+	for name, err := range map[string]error{"New": made, "AttachProgram": attached} {
+		if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "does not exist") {
+			t.Errorf("%s: error %v, want one that says that the process does not exist", name, err)
 		}
 	}
 }

@@ -22,6 +22,9 @@ func (c *Collection) Attach(ctx context.Context) error {
 	if c.isClosed() {
 		return errClosed
 	}
+	if c.adopted {
+		return errAdopted
+	}
 	programs := map[string][]string{} // by cause
 	causes := map[string]error{}
 	for _, name := range sortedKeys(c.programs) {
@@ -75,5 +78,6 @@ func (c *Collection) attachOwn(ctx context.Context, p *program) error {
 }
 
 // Left returns the names of the programs that the caller has to attach: neither Attach nor
-// AttachProgram does, because their sections are unknown or name nothing.
+// AttachProgram does, because their sections are unknown or name nothing. A program in a section
+// that cilium/ebpf does not know, such as "fentry.multi/…" in its version 0.22, is not loaded either.
 func (c *Collection) Left() []string { return slices.Clone(c.left) }

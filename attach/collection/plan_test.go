@@ -48,14 +48,20 @@ func TestForced(t *testing.T) {
 		t.Errorf("not forced: %v, want one that wraps ErrSilent", err)
 	}
 	a := attachProgram(t, c, "any", library+":library:relro", &collection.Options{Force: true})
-	plan, known := a.PlanSince(0)
+	plan := a.Plan()
+	known := len(plan)
 	if known != 1 || plan.Attached() != 1 || len(plan[0].Notes) == 0 {
-		t.Errorf("forced: %d sites, %+v", known, plan)
-	}
-	if later, _ := a.PlanSince(known); len(later) != 0 {
-		t.Errorf("%d sites are new", len(later))
+		t.Errorf("forced: %+v", plan)
 	}
 	if err := errors.Join(a.Close(), a.Wait(t.Context())); err != nil || a.Pending() != 0 {
 		t.Errorf("closed: %v, %d events are left", err, a.Pending())
+	}
+	for site, left := range a.Sites(t.Context()) { // which end at once
+		if known--; left || !site.Attached {
+			t.Errorf("delivered %+v, left %v", site, left)
+		}
+	}
+	if known != 0 {
+		t.Errorf("%d sites more than were delivered", known)
 	}
 }

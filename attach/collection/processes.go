@@ -9,10 +9,10 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/kernel"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // gplCompatible are the licenses of programs that may call the helpers by which a
@@ -36,7 +36,7 @@ func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 			continue
 		}
 		if c.processes == nil {
-			if c.processes, err = process.NewTable(procs); err != nil {
+			if c.processes, err = process.NewTable(procs, len(procs.PIDs)); err != nil {
 				return privilege.Explain("prepare tracing", err)
 			}
 		}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"github.com/go-usdt/usdt/attach/internal/kernel"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/kernel"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // loadError explains why the kernel did not load a collection. onTaskStack says

@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
-	"github.com/go-usdt/usdt/attach/internal/privilege"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // specTable is a collection's map of argument specs. Sites of all programs share

@@ -5,7 +5,7 @@
 #include <bpf/bpf_helpers.h>
 
 volatile int pid;
-volatile __u64 seen[9];
+volatile __u64 seen[13];
 
 #define COUNTS(section, name, number) \
 	SEC(section) int name(void *ctx) \
@@ -24,6 +24,11 @@ COUNTS("fentry/do_sys_openat2", entered, 5)
 COUNTS("fexit/do_sys_openat2", left, 6)
 COUNTS("uprobe/a:fire", called, 7)
 COUNTS("uretprobe/a:fire", returned, 8)
+COUNTS("raw_tp.w/sys_exit", raw_writable, 9)
+COUNTS("kprobe.multi/do_sys_openat?", many, 10)
+COUNTS("kretprobe.multi/do_sys_openat2", many_returned, 11)
+COUNTS("kprobe.session/do_sys_openat2", both, 12)
+COUNTS("fentry.multi/do_sys_open*", unheard_of, 0)
 COUNTS("perf_event", sampled, 0)
 COUNTS("kprobe", anywhere, 0)
 

@@ -62,7 +62,7 @@ func generate(args []string, stdout, stderr io.Writer) error {
 	if suffix, ok := strings.CutPrefix(strings.Fields(cc)[0], "clang"); ok && os.Getenv("BPF2GO_STRIP") == "" {
 		cmd.Env = append(cmd.Env, "BPF2GO_STRIP=llvm-strip"+suffix) // as bpf2go would
 	}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdout, cmd.Stderr = printable.Behind(stdout), printable.Behind(stderr)
 	return cmd.Run()
 }
 
@@ -89,7 +89,7 @@ func without(name string, args []string) (rest []string, value string) {
 func compile(args []string, stdout, stderr io.Writer) error {
 	command := append(strings.Fields(os.Getenv(compiler)), args...)
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Stdout, cmd.Stderr = printable.Behind(stdout), printable.Behind(stderr)
 	if err := cmd.Run(); err != nil {
 		return err
 	}

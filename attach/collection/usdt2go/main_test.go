@@ -73,6 +73,14 @@ func TestCompiler(t *testing.T) {
 	}
 }
 
+// TestCompileErrors checks that what the compiler says keeps its lines.
+func TestCompileErrors(t *testing.T) {
+	_, said, err := generated(t, nil, usdt2go) // usdt.bpf.h wants to know the machine
+	if err == nil || !strings.Contains(said, "usdt.bpf.h") || strings.Contains(said, `\n`) || strings.Count(said, "\n") < 3 {
+		t.Errorf("%v: %s", err, said)
+	}
+}
+
 // TestNeeded checks that bpf2go refuses the program by itself. If it does not any more, usdt2go
 // can go.
 func TestNeeded(t *testing.T) {

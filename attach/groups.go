@@ -1,12 +1,75 @@
 package attach
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/sums"
 )
+
+// takeMaps adds the groups that programs have made, and empties them. Groups that it has taken
+// before an error are in all, and the next call takes the rest. a.mu is locked, except while
+// programs are waited for.
+func (a *totals) takeMaps(all *sums.Sums) error {
+	if a.layout.OnlyCounts() {
+		return a.takeCount(all)
+	}
+	for again := true; again; {
+		if again = a.behind; !again {
+			if err := a.exchange(); err != nil {
+				return err
+			}
+		}
+		old := 1 - a.epoch
+		if err := a.await(old); err != nil {
+			return err
+		}
+		if err := load.TakeGroups(a.programs.maps.Groups[old], a.layout, all.Add); err != nil {
+			return err
+		}
+		if err := a.takeStacks(a.programs.maps.Stacks[old], all); err != nil {
+			return err
+		}
+		a.behind = false
+	}
+	return nil
+}
+
+// exchange makes programs update the other groups.
+func (a *totals) exchange() error {
+	if a.layout.KeySize > 0 {
+		c, err := a.programs.maps.Count()
+		if err != nil {
+			return err
+		}
+		a.made, a.madeStacks = c.At(codegen.CounterGroups), c.At(codegen.CounterStacks)
+	}
+	if err := a.programs.maps.Control.Put(uint32(0), 1-a.epoch); err != nil {
+		return fmt.Errorf("exchange groups: %w", err)
+	}
+	a.epoch, a.behind = 1-a.epoch, true
+	return nil
+}
+
+// await waits until no program updates the groups any more that were exchanged. It unlocks
+// a.mu meanwhile, since that may take long.
+func (a *totals) await(epoch uint64) error {
+	maps := *a.programs.maps // which stay open while a.taking is locked
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	for start, pause := time.Now(), 20*time.Microsecond; ; pause = min(2*pause, 10*time.Millisecond) {
+		busy, err := maps.Busy(epoch)
+		if err != nil || !busy {
+			return err
+		}
+		if time.Since(start) > maxLinger {
+			return fmt.Errorf("exchange groups: a program has been running for %v", maxLinger)
+		}
+		time.Sleep(pause)
+	}
+}
 
 // How often it is looked whether groups fill their map.
 const (
@@ -54,10 +117,10 @@ func (a *totals) drainFull() (bool, error) {
 
 // isFull reports whether groups fill half of the map. a.mu is locked.
 func (a *totals) isFull() (bool, error) {
-	if a.maps.Other == nil {
+	if a.programs.maps.Other == nil {
 		return false, nil // no site was found yet
 	}
-	c, err := a.maps.Count()
+	c, err := a.programs.maps.Count()
 	return err == nil && (c.At(codegen.CounterGroups)-a.made >= uint64(a.layout.Room()+1)/2 || c.At(codegen.CounterStacks)-a.madeStacks >= load.MaxStacks(a.layout)/2), err
 }
 
@@ -83,10 +146,7 @@ func (a *totals) foldKept() {
 		}
 		a.kept, a.aside = kept, 0
 	}
-	if a.kept.Size() > most {
-		a.kept.Fold(a.layout.Room())
-		a.kept.KeepStacks(part)
-	}
+	a.kept.FoldTo(most)
 }
 
 // keep keeps the groups apart until they are read, if it is time, and reports whether it did. It

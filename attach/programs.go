@@ -1,0 +1,244 @@
+package attach
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/go-usdt/usdt/attach/internal/bind"
+	"github.com/go-usdt/usdt/attach/internal/codegen"
+	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/internal/privilege"
+	"github.com/go-usdt/usdt/internal/selector"
+)
+
+// programs is the side of the kernel: the programs of a tracing, which are attached to sites, and
+// their maps.
+type programs struct {
+	*tracing
+
+	maps    *load.Maps // nil until the first sites are known
+	loaded  load.Programs
+	kind    link.Kind
+	sharing *site.Sharing // of links by processes; nil if they are few
+}
+
+func (p *programs) Fits(*selector.Selector) error { return nil }
+
+func (p *programs) Search(_ context.Context, _ []selector.Selector, usual func() (*discover.Search, discover.Sites, error)) (*discover.Search, discover.Sites, error) {
+	return usual()
+}
+
+// Scan returns the files whose sites lost the thread that they were attached to.
+func (p *programs) Scan(search *discover.Search) (anew []discover.Owner, any bool, err error) {
+	if p.sharing == nil {
+		anew = p.attached.Stranded(p.kind, p.procs, search)
+	}
+	return anew, true, p.refresh()
+}
+
+// refresh looks up the path of the selected executable again.
+func (p *programs) refresh() error {
+	if err := p.maps.Selection.Refresh(); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Claim chooses how programs are attached; sites need not be claimed.
+func (p *programs) Claim(_ context.Context, plan site.Plan, _ func(pid int)) (site.Plan, error) {
+	if p.maps != nil {
+		return plan, nil
+	}
+	return plan, p.choose()
+}
+
+// choose decides how programs are attached.
+func (p *programs) choose() (err error) {
+	o := p.options
+	p.sharing = site.NewSharing(p.procs)
+	if p.kind, err = link.Choose(link.Kind(o.Link), len(o.Target.only()) > 0 && p.sharing == nil); err != nil {
+		return err
+	}
+	if p.kind.Led() && p.sharing == nil && o.Rescan > 0 {
+		p.procs.WatchLeaders()
+	}
+	return nil
+}
+
+// prepare makes the maps for the first sites.
+func (p *programs) prepare(b *batch) error {
+	err := p.makeMaps(b)
+	if err != nil {
+		return privilege.Explain("prepare tracing", err)
+	}
+	return nil
+}
+
+func (p *programs) makeMaps(b *batch) (err error) {
+	o, layout := p.options, p.layout
+	var scratch int
+	b.signatures, scratch = p.unknown(signaturesOf(b.plan, b.schemas))
+	if p.maps, err = load.NewMaps(o.RingSize, scratch, o.Ring == nil && (layout == nil || o.recorded || layout.Whole())); err != nil {
+		return err
+	}
+	if o.Ring != nil {
+		if p.maps.Ring, err = o.Ring.Clone(); err != nil {
+			return &OptionError{"Ring", err}
+		}
+	}
+	if layout != nil && bound(b.schemas) {
+		if err := p.addGroups(p.maps, layout, b.schemas); err != nil {
+			return err
+		}
+	}
+	if err := p.maps.AddSelection(&load.Selecting{Comm: o.Target.Comm, Exe: o.Target.Exe, Cgroup: o.Target.Cgroup, Await: o.Await}); err != nil {
+		if at := (*load.SelectionError)(nil); errors.As(err, &at) {
+			err = &OptionError{at.Name, at.Err}
+		}
+		return err
+	}
+	if o.condition != nil || layout != nil {
+		if err := p.maps.AddFaults(); err != nil {
+			return err
+		}
+	}
+	if p.together() || p.kind.Slow() {
+		if p.maps.Stopped, err = load.NewSwitch(p.together()); err != nil {
+			return err
+		}
+	}
+	if err := p.addSignals(); err != nil {
+		return err
+	}
+	switch {
+	case p.family != nil:
+		return p.maps.UseProcesses(p.family.Table)
+	case p.sharing != nil:
+		return p.maps.AddProcesses(p.procs)
+	}
+	return nil
+}
+
+// With returns the source of what programs record, or of their counts beside another side's
+// records; nil if they add up all there is.
+func (p *programs) With(source.Source) (source.Source, error) {
+	switch {
+	case p.options.Ring != nil:
+		return source.NewCounted(p.Counts), nil
+	case p.maps.Ring != nil:
+		return source.NewBuffer(p.maps.Ring, p.options.Omit.fields(), p.Counts)
+	case len(p.sides) > 1:
+		return source.NewCounted(p.Counts), nil
+	}
+	return nil, nil
+}
+
+// Counts returns the numbers that programs have counted. p.mu is locked.
+func (p *programs) Counts() (st source.Counts, err error) {
+	if p.maps == nil {
+		return st, nil
+	}
+	c, err := p.maps.Count()
+	if err != nil {
+		return st, err
+	}
+	runs, err := p.loaded.Count()
+	if err != nil {
+		return st, err
+	}
+	pairs := p.layout != nil && p.layout.Pairs != nil && !p.options.recorded
+	st.Missed = runs.Missed
+	st.Fired = c.At(codegen.CounterFired) + st.Missed
+	if !pairs {
+		st.Fired += c.At(codegen.CounterLost) + c.At(codegen.CounterFiltered) + c.At(codegen.CounterEntered) + c.At(codegen.CounterEntered+8)
+	}
+	st.Lost = c.At(codegen.CounterLost)
+	if p.layout == nil || p.options.recorded {
+		st.Full = st.Lost
+	}
+	st.Filtered = c.At(codegen.CounterFiltered)
+	if pairs {
+		matched, err := p.maps.Pairs(&c)
+		if err != nil {
+			return st, err
+		}
+		p.addPairs(&st, pairStats(&matched))
+		full := 2 * c.At(codegen.CounterFull)
+		st.Lost, st.Full = st.Lost+full, st.Full+full
+	}
+	return st, nil
+}
+
+// Dropped takes no lock.
+func (p *programs) Dropped() (uint64, error) {
+	if p.maps == nil {
+		return 0, nil
+	}
+	c, err := p.maps.Count()
+	return c.At(codegen.CounterLost) + c.At(codegen.CounterFull), err
+}
+
+// Watch does nothing: attach does, once all sides watch.
+func (p *programs) Watch(context.Context, site.Plan, []*bind.Schema, []int) {}
+
+// Begun does nothing: the programs of sites that begin together are told by a map.
+func (p *programs) Begun() {}
+
+// attach attaches to the first sites.
+func (p *programs) attach(ctx context.Context, b *batch) (err error) {
+	if len(b.plan) > 0 {
+		p.attached, err = site.Attach(ctx, b.plan, p.groups(b), p.kind)
+		if err != nil && !(p.options.Await && b.plan.Gone()) {
+			return err
+		}
+		p.sharing.Follow(b.plan, b.followers)
+	}
+	detach := func() {
+		p.attached.Close()
+		p.attached.Wait(context.WithoutCancel(ctx))
+	}
+	if err := p.layout.Half(b.plan); err != nil && p.attached != nil && !p.options.Await {
+		detach()
+		return err
+	}
+	if p.attached == nil {
+		p.attached = site.Unattached(b.plan)
+	}
+	if p.together() || p.kind.Slow() {
+		p.attached.Halt, p.attached.Slow = p.maps.Stop, p.kind.Slow()
+	}
+	if !p.together() {
+		return nil
+	}
+	if err := load.Turn(p.maps.Stopped, 0, 0); err != nil {
+		detach()
+		return err
+	}
+	return nil
+}
+
+// Leave does nothing: the attachments to files are retired, of all sides at once.
+func (p *programs) Leave([]discover.Owner) {}
+
+// prune forgets programs that no site needs any more.
+func (p *programs) prune() error {
+	used := p.attached.Programs()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.loaded.Prune(used)
+}
+
+// Close lets processes go on, and frees programs and maps.
+func (p *programs) Close() error {
+	if p.maps == nil {
+		return nil
+	}
+	p.letGo() // in case that opening failed
+	p.loaded.Close()
+	return p.maps.Close()
+}
