@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
@@ -66,8 +67,8 @@ It traces only itself.`,
 			return write("\n" + table.Advice() + "\n")
 		},
 	}
-	set := wordSet{cmd.Flags()}
-	set.add("duration", &takes, "how long to measure")
-	set.add("json", &asJSON)
+	set := word.Set{FlagSet: cmd.Flags()}
+	set.Add("duration", &takes, "how long to measure")
+	set.Add("json", &asJSON)
 	return cmd
 }

@@ -51,7 +51,7 @@ func TestCgroup(t *testing.T) {
 		for events, script := range map[int]string{hits: "echo $$ >" + group + "/cgroup.procs; exec " + program + " pushes 5", 0: "exec " + program + " pushes 5"} {
 			args := append(append([]string{}, verb...), "--cgroup", group, "--", "sh", "-c", script)
 			out, err := exec.Command(sdttrace, args...).CombinedOutput()
-			if said := fmt.Sprintf("sdttrace: %d events, 0 lost, ", events); err != nil || !strings.Contains(string(out), said) {
+			if said := fmt.Sprintf(" %d events, 0 lost, ", events); err != nil || !strings.Contains(string(out), said) {
 				t.Errorf("%q: %v, want %q: %s", args, err, said, out)
 			}
 		}

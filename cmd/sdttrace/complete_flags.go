@@ -10,12 +10,13 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/complete"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/grammar"
 )
 
 // Keys that every probe has, and functions of keys.
 var (
-	groupKeys = append(slices.Clone(grammar.TaskKeys), "probe", "stack", "sql(", "cxx(")
+	groupKeys = append(slices.Clone(grammar.TaskKeys), "probe", "stack", "sql(", "word(", "cxx(")
 	pairKeys  = []string{"pid", "tid", "machine"}
 )
 
@@ -73,7 +74,7 @@ func registerCompletions(cmd *cobra.Command) {
 	}
 	all := map[string]completion{
 		"listen": ports,
-		"sort":   fixed(groups.Orders...), "format": fixed(names...), "link": fixed("auto", "multi", "perf"), "stack": fixed("dwarf"),
+		"sort":   fixed(groups.Orders...), "format": fixed(names...), "link": fixed(word.Links...), "stack": fixed("dwarf"), "stop": fixed("leave"), "signal": fixed("QUIT", "USR1", "USR2", "HUP", "TERM"),
 		"show": complete.InList(func(*cobra.Command, []string, string) []string {
 			return append(slices.Clone(groups.Orders[2:]), "rate", "p50", "p99")
 		}),

@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 var countVerb = verb{
@@ -13,7 +15,7 @@ var countVerb = verb{
 	about: `count counts events instead of printing them: all of them, or those of each value of --by,
 in the kernel. --by names arguments, ` + taskKeys + `, probe, stack, or what is
 computed of them: status/100, 'size & 4095', path[:16], 'sql(query)' for statements without
-their literals, 'cxx(type)' for types of C++.`,
+their literals, 'word(request)' for the first word, 'cxx(type)' for types of C++.`,
 	examples: `  sdttrace count --duration 10s 'myapp:*'
   sdttrace count --by comm,pid --interval 1s --top 10 'myapp:*'   the busiest processes, live
   sdttrace count --by 'status/100,path[:8]' myapp:request_done
@@ -27,8 +29,8 @@ their literals, 'cxx(type)' for types of C++.`,
 // counting counts events.
 type counting struct{ sums }
 
-func (d *counting) words(set wordSet) {
-	set.add("show", &d.show.Names, "what is shown: count, and rate, the events a second")
+func (d *counting) words(set word.Set) {
+	set.Add("show", &d.show.Names, "what is shown: count, and rate, the events a second")
 	d.grouping(set)
 	d.rest(set)
 }
@@ -37,7 +39,7 @@ func (d *counting) check([]string) error {
 	if err := d.prepare(groups.Values{}); err != nil {
 		return err
 	}
-	if len(d.shown.Names) > 0 || d.shown.Hist {
+	if slices.ContainsFunc(d.shown.Names, func(name string) bool { return name != "count" && name != "rate" }) || d.shown.Hist {
 		return fmt.Errorf("--show %s: count has count and rate; sdttrace stats ARG has values of an argument", strings.Join(d.show.Names, ","))
 	}
 	return nil

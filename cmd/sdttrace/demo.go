@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/tour"
 	"github.com/go-usdt/usdt/internal/demo"
 )
@@ -22,7 +23,7 @@ events and a histogram, and measures what a probe costs. It takes some seconds.
 If it has no privileges, it traces through shared memory, as --user does.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := tour.Run(cmd.Context(), privileged([]string{"demo"}), stdout, stderr)
+			err := tour.Run(cmd.Context(), shell.Privileged([]string{"demo"}), stdout, stderr)
 			if errors.Is(err, tour.ErrReported) {
 				err = errReported
 			}

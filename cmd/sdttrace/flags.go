@@ -12,11 +12,12 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 // flagOf has the flags that set attach.Options, by field.
 var flagOf = map[string]string{
-	"PIDs": "pid", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe", "Via": "user", "Sample": "sample", "Stack": "stack", "Interval": "interval", "Cgroup": "cgroup",
+	"PIDs": "pid", "Children": "children", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe", "Via": "user", "Sample": "sample", "Stack": "stack", "Interval": "interval", "Cgroup": "cgroup", "Key": "key", "By": "by", "Quantiles": "quantiles", "MaxGroups": "max-groups",
 }
 
 // optionError turns an error in an option into one of usage that names the flag.
@@ -32,7 +33,7 @@ func optionError(err error) error {
 // the flag takes, where package strconv or time would not.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-		return usageError{elsewhere(cmd, unknown)}
+		return usageError{word.Elsewhere(cmd, unknown)}
 	}
 	var value *pflag.InvalidValueError
 	number := (*strconv.NumError)(nil)
@@ -87,7 +88,10 @@ func (f *traceFlags) checkGiven() error {
 		{f.user && f.given("link"), "--link is how the kernel attaches: with --user it attaches to nothing"},
 		{f.user && f.given("force"), "--force is for sites that the kernel attaches to: with --user it attaches to none"},
 		{f.user && f.given("args"), "--args is for functions, which only the kernel traces, and not for --user"},
+		{f.user && (f.given("stop") || f.given("signal")), "--stop and --signal are done by the kernel at the probe: with --user events are seen too late"},
 		{f.user && f.given("str"), "--str is for probes without types, which only the kernel traces, and not for --user"},
+		{f.children && len(f.command)+len(f.pids) == 0, "--children is for what the processes of -p, or a command, start"},
+		{f.children && f.user, "--children is for what the kernel traces, and not for --user"},
 		{f.given("wait") && len(f.command) > 0, "--wait has no effect with a command, whose probes are always waited for"},
 		{(f.given("comm") || f.given("exe")) && len(f.command)+len(f.pids) > 0, "--comm and --exe are for processes that neither -p nor a command names"},
 		{f.given("rescan") && len(f.command) > 0, "--rescan has no effect with a command, which is always looked at"},

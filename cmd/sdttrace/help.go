@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/grammar"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // topics are the pages of "sdttrace help TOPIC", in the order in which they are listed. The first
@@ -56,7 +59,7 @@ func newHelpCommand(stdout io.Writer) *cobra.Command {
 					return c.Help()
 				}
 			}
-			return usageError{fmt.Errorf("there is no help about %q: the topics are %s", args[0], strings.Join(topics, ", "))}
+			return usageError{fmt.Errorf("there is no help about %q: the topics are %s%s", args[0], strings.Join(topics, ", "), selector.Nearly(args[0], subjects(cmd.Root())))}
 		},
 	}
 	for _, name := range topics {
@@ -93,6 +96,10 @@ Examples
   sdttrace 'python:*' -- python3 script.py                of a command, from its start
   sdttrace count --by path myapp:request_done             by an argument; also hist ms, stats ms
   sdttrace latency db:start db:done --slower 50ms         the slow ones, with their arguments
+  sdttrace --stack=dwarf libstdcxx:throw                  from where: here C++ exceptions
+  sdttrace count --by arg0 --str arg0 uprobe:./srv:open   pointers to text; functions
+  sdttrace page postgresql                                slowest statements, who waits for locks
+  sdttrace count -v 'myapp:*'                             and what tracing costs the programs
   sdttrace record -o day.usdt 'myapp:*'                   and then any verb --from day.usdt
 
 sdttrace VERB --help     its flags and examples
@@ -104,78 +111,24 @@ Besides: demo, which traces a small web shop; bench, what probes cost here; comp
 	return err
 }
 
-// printHelp prints the help of a verb: examples first, then its own flags, and in two columns
-// the flags that it shares.
-func printHelp(w io.Writer, cmd *cobra.Command) {
-	use := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
-	if cmd.Flags().Lookup("rescan") != nil { // it traces
-		use += " [flags] [-- CMD ARG...]"
+// noVerb returns the error for a first word that is neither a verb nor a probe.
+func noVerb(root *cobra.Command, first string) error {
+	if now := cmp.Or(word.Moved[first], word.Moved["--"+first]); now != "" {
+		return fmt.Errorf("%s is no verb: write %s", first, now)
 	}
-	fmt.Fprintln(w, use)
-	if cmd.Example != "" {
-		fmt.Fprintf(w, "\nExamples\n%s\n", cmd.Example)
+	if nearest := selector.Nearest(first, subjects(root)); nearest != "" {
+		return fmt.Errorf("%q is no verb, and a PROBE is [PATH:]PROVIDER:NAME; the nearest verb is %s", first, nearest)
 	}
-	fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(cmd.Long))
-	for i, c := range cmd.Commands() {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "  %-12s %s\n", c.Name(), c.Short)
-	}
-	shared, cells := map[string]bool{"help": true}, []string{}
-	for _, word := range commonWords {
-		shared[word.name] = true
-		if flag := cmd.Flags().Lookup(word.name); flag != nil {
-			gloss := word.gloss
-			if flag.Usage != words[word.name].usage { // the verb's own
-				gloss = flag.Usage
-			}
-			cells = append(cells, fmt.Sprintf("%-20s %s", written(flag), gloss))
-		}
-	}
-	title := "\nFlags\n"
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if !shared[flag.Name] && !flag.Hidden {
-			fmt.Fprintf(w, "%s  %-22s %s%s\n", title, written(flag), flag.Usage, defaultOf(flag))
-			title = ""
-		}
-	})
-	for i := 0; i < len(cells); i += 2 {
-		if i == 0 {
-			fmt.Fprint(w, "\nCommon flags\n")
-		}
-		line := "  " + cells[i]
-		if i+1 < len(cells) {
-			line = fmt.Sprintf("%-51s %s", line, cells[i+1])
-		}
-		fmt.Fprintln(w, line)
-	}
+	return fmt.Errorf("%q is no verb, and a PROBE is [PATH:]PROVIDER:NAME: all probes of a provider are %s", first, selector.Shell(first+":*"))
 }
 
-// written returns a flag as a user writes it.
-func written(flag *pflag.Flag) string {
-	name := "--" + flag.Name
-	if flag.Shorthand != "" {
-		name = "-" + flag.Shorthand
-		if flag.Name == "quiet" || flag.Name == "verbose" {
-			name += ", --" + flag.Name
+// subjects returns the words that sdttrace, and sdttrace help, know.
+func subjects(root *cobra.Command) []string {
+	names := slices.Clone(topics)
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
 		}
 	}
-	switch value := words[flag.Name].value; {
-	case value == "":
-		return name
-	case strings.HasPrefix(value, "["):
-		return name + value
-	default:
-		return name + " " + value
-	}
-}
-
-// defaultOf returns the default of a flag as text to append, if it says something.
-func defaultOf(flag *pflag.Flag) string {
-	switch flag.DefValue {
-	case "", "0", "0s", "false", "[]":
-		return ""
-	}
-	return " (default " + flag.DefValue + ")"
+	return names
 }

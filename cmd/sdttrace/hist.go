@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -26,10 +27,10 @@ has its own histogram. --show adds other values to the line of a group.`,
 // histogram counts values of an argument.
 type histogram struct{ sums }
 
-func (d *histogram) words(set wordSet) {
-	set.add("steps", &d.show.Steps)
-	set.add("show", &d.show.Names)
-	set.add("quantiles", &d.show.Quantiles)
+func (d *histogram) words(set word.Set) {
+	set.Add("steps", &d.show.Steps)
+	set.Add("show", &d.show.Names)
+	set.Add("quantiles", &d.show.Quantiles)
 	d.grouping(set)
 	d.rest(set)
 }

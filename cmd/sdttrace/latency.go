@@ -2,18 +2,23 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/prototype"
 )
 
 var latencyVerb = verb{
@@ -22,10 +27,11 @@ var latencyVerb = verb{
 	about: `latency measures the time from the probe START to the probe END in the kernel, and adds
 it up, of all pairs or by --by. An END belongs to the last START that has none yet: of the
 same goroutine in Go, of the same call of a function, or of the same thread; with --key, of
-the same value of an argument. It shows count, sum, avg, min, max and a histogram, or what
---show names. --slower prints the pairs that took longer instead, with all arguments.`,
+the same value of an argument. It shows count, sum, avg, min and max, or what --show names.
+--slower prints the pairs that took longer instead, with all arguments or those of --fields; with
+--top N, the N slowest, the slowest first, when it ends.`,
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
-  sdttrace latency postgresql:query__start postgresql:query__done --slower 50ms   which statements
+  sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first
   sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99
   sdttrace latency uprobe:./srv:handle uretprobe:./srv:handle     how long a function takes
   sdttrace latency a:sent b:received --key machine,id             between processes
@@ -38,21 +44,23 @@ type latencies struct {
 	sums
 	key    []string
 	slower flagvalue.Threshold
+	fields format.Fields
 	end    string
 }
 
-func (d *latencies) words(set wordSet) {
-	set.add("key", &d.key)
-	set.add("slower", &d.slower)
-	set.add("show", &d.show.Names)
-	set.add("quantiles", &d.show.Quantiles)
-	set.add("hist", &d.show.Hist)
-	set.add("steps", &d.show.Steps)
+func (d *latencies) words(set word.Set) {
+	set.Add("key", &d.key)
+	set.Add("slower", &d.slower)
+	set.Add("fields", (*[]string)(&d.fields), "only these parts of pairs: latency, time, comm, pid, tid, args, or arguments by name")
+	set.Add("show", &d.show.Names)
+	set.Add("quantiles", &d.show.Quantiles)
+	set.Add("hist", &d.show.Hist)
+	set.Add("steps", &d.show.Steps)
 	d.grouping(set)
-	set.add("limit", &d.limit)
+	set.Add("limit", &d.limit)
 	d.rest(set)
-	set.add("max-string", &d.maxString)
-	set.add("buffer", &d.ringSize)
+	set.Add("max-string", &d.events.MaxString)
+	set.Add("buffer", (*flagvalue.Bytes)(&d.events.RingSize))
 }
 
 func (d *latencies) take(args []string) ([]string, error) {
@@ -69,71 +77,130 @@ func (d *latencies) take(args []string) ([]string, error) {
 	return args, nil
 }
 
+// look takes the first pair that the first look at a provider shows.
+func (d *latencies) look(ctx context.Context, args []string) ([]string, error) {
+	if len(args) != 1 {
+		return args, nil
+	}
+	looks, rest, err := d.looks(ctx, args)
+	i := slices.IndexFunc(looks, func(l prototype.Look) bool { return !l.Single() })
+	if err != nil || len(rest) > 0 || i < 0 {
+		return args, err
+	}
+	s, err := session.ParseSpan(looks[i].Span)
+	if len(d.key) == 0 {
+		d.key = s.Key
+	}
+	if !d.given("by") && !d.slower.Given && looks[i].By != "" {
+		d.by = []string{looks[i].By}
+	}
+	return []string{s.Start, s.End}, err
+}
+
 func (d *latencies) check([]string) error {
 	if d.slower.Given {
-		for _, name := range []string{"by", "show", "quantiles", "hist", "steps", "interval", "sort", "top", "max-groups"} {
+		for _, name := range []string{"by", "show", "quantiles", "hist", "steps", "interval", "sort", "max-groups"} {
 			if d.given(name) {
 				return fmt.Errorf("--slower prints pairs instead of adding them up: --%s does not go with it", name)
 			}
 		}
-		return nil
+		if d.order.Top < 0 {
+			return fmt.Errorf("--top %d is negative", d.order.Top)
+		}
+		return d.fields.CheckNames()
 	}
-	for _, name := range []string{"limit", "max-string", "buffer"} {
+	for _, name := range []string{"limit", "max-string", "buffer", "fields"} {
 		if d.given(name) {
 			return fmt.Errorf("--%s is for the pairs of --slower: others are added up", name)
 		}
 	}
-	return d.prepare(groups.Values{Names: []string{"sum", "avg", "min", "max"}, Hist: true})
+	return d.prepare(groups.Values{Names: []string{"sum", "avg", "min", "max"}, Hist: !d.output.Readable})
 }
 
 func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
 	if d.slower.Given {
-		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration}, opts)
+		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString}, opts)
 		return p, func() error { return d.printSlow(p, to.stdout) }, err
 	}
+	d.by = d.meanings.Keys(d.by, []string{d.start, d.end})
 	l, err := attach.OpenLatency(ctx, d.start, d.end, &attach.LatencyOptions{
-		Key: d.key, Bounds: d.shown.Bounds, Quantiles: d.shown.Percents, Stddev: slices.Contains(d.shown.Names, "stddev"), By: d.by, MaxGroups: d.maxGroups,
+		Key: d.key, Bounds: d.shown.Bounds, Quantiles: d.shown.Percents, Stddev: slices.Contains(d.shown.Names, "stddev"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
 	}, opts)
 	return l, func() error { return d.print(ctx, l, to) }, err
 }
 
-// conclude reports what became of the events.
-func (d *latencies) conclude(s session.Session, stderr io.Writer) error {
-	if p, ok := s.(*attach.Pairs); ok {
-		return remark.SlowPairs(stderr, p, d.slower.Duration)
-	}
-	return remark.Pairs(stderr, s.(*attach.Latency))
-}
-
-// printSlow writes pairs until there are enough or no more.
+// printSlow writes pairs until there are enough or no more, or at the end the slowest of them.
 func (f *latencies) printSlow(p *attach.Pairs, stdout io.Writer) error {
 	out := bufio.NewWriterSize(stdout, 64<<10)
 	var line []byte
 	n := uint64(0)
 	var first error // of a pair; later pairs follow
+	slowest := slowest{most: f.order.Top}
+	columns := 0
+	if f.output.Readable {
+		columns = screen.Width(stdout)
+	}
+	shown := func(pair *attach.Pair) ([]byte, error) {
+		f.meanings.Event(&pair.Start, f.output.Readable)
+		f.meanings.Event(&pair.End, f.output.Readable)
+		if len(f.fields) == 0 {
+			return format.Narrow(nil, f.output.Pair(line[:0], pair), columns), nil
+		}
+		picked, err := f.fields.PickPair(pair, f.output.Readable)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return format.Narrow(nil, f.output.Fields(f.fields, line[:0], picked), columns), nil
+	}
 	for pair, err := range p.All() {
 		if err != nil && (pair.Start.Probe == nil || pair.End.Probe == nil) {
-			return errors.Join(err, out.Flush())
+			first = errors.Join(err, first)
+			break
 		}
 		if first == nil {
 			first = err
 		}
-		if f.output.Readable {
-			f.meanings.Event(&pair.Start)
-			f.meanings.Event(&pair.End)
-		}
-		line = f.output.Pair(line[:0], &pair)
-		_, err := out.Write(line)
-		// Fast pairs may be all that waits behind this one, unless the kernel drops them.
-		if err == nil && (p.Via() != attach.ViaKernel || p.Idle()) {
-			err = out.Flush()
-		}
-		if err != nil {
-			return output.Error(err)
+		if f.order.Top > 0 {
+			slowest.add(pair)
+		} else if line, err = shown(&pair); err != nil {
+			return err
+		} else {
+			_, err := out.Write(line)
+			// Fast pairs may be all that waits behind this one, unless the kernel drops them.
+			if err == nil && (p.Via() != attach.ViaKernel || p.Idle()) {
+				err = out.Flush()
+			}
+			if err != nil {
+				return output.Error(err)
+			}
 		}
 		if n++; n == f.limit {
 			break
 		}
 	}
+	for i := range slowest.pairs {
+		if line, err := shown(&slowest.pairs[i]); err != nil {
+			return err
+		} else if _, err := out.Write(line); err != nil {
+			return output.Error(err)
+		}
+	}
 	return errors.Join(first, output.Error(out.Flush()))
+}
+
+// slowest are the pairs that took longest, in this order.
+type slowest struct {
+	pairs []attach.Pair
+	most  int
+}
+
+func (s *slowest) add(pair attach.Pair) {
+	at, _ := slices.BinarySearchFunc(s.pairs, pair.Took, func(p attach.Pair, took time.Duration) int { return cmp.Compare(took, p.Took) })
+	if at == s.most {
+		return
+	}
+	if len(s.pairs) == s.most {
+		s.pairs = s.pairs[:s.most-1]
+	}
+	s.pairs = slices.Insert(s.pairs, at, pair)
 }

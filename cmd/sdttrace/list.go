@@ -14,7 +14,9 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -22,13 +24,14 @@ import (
 var listVerb = verb{
 	use:   "list [PROBE...|FILE...]",
 	short: "List the probes of processes, and who watches them",
-	about: `list prints the probes that processes have mapped, how many tracers watch each, where a
-semaphore counts them, the state of the site (clean; int3, a breakpoint; call, faster), and
-who watches: the processes that hold BPF links or perf events, "tracefs" for an event that is
-enabled in uprobe_events, with its name, "shared-memory" for a tracer without privileges, and
-"recorder" for the process's flight recorder, which is not counted. "?" marks a process that
-has perf events and may be the one that uses such an event. Seeing watchers takes root, except
-for the last two.
+	about: `list prints the probes that processes have mapped: a line for each provider if there are
+several, then the probes. "4711 +5" are six processes with the probe in the same file and
+state; --json has each. WATCHED is how many tracers watch, where a semaphore counts them, SITE
+the state of the site (clean; int3, a breakpoint; call, faster), BY who watches: the processes
+that hold BPF links or perf events, "tracefs" for an event that is enabled in uprobe_events,
+with its name, "shared-memory" for a tracer without privileges, and "recorder" for the
+process's flight recorder, which is not counted. "?" marks a process that has perf events and
+may be the one that uses such an event. Seeing watchers takes root, except for the last two.
 
 "declared" is a probe that its Go program has not loaded: start it with USDT_LOAD=1 if it does
 not call provider.LoadAll. "!" marks a site to which sdttrace does not attach, since the kernel
@@ -36,8 +39,9 @@ cannot or would harm the program; -v and --json say why. -v shows arguments, wit
 types as the object has them, as they are known of its program, or as the note has them.
 
 For uprobe:PATH:FUNC list prints the functions or instructions that sdttrace would attach to,
-with their addresses in the file, or why it would not. --interval goes on until Ctrl-C ends
-it, also when no probe matches any more: on a terminal in place, in JSON with the time.`,
+with their addresses in the file, or why it would not; for uprobe:PATH:FILE:* lines that have
+code, with -v the variables in scope. --interval goes on until Ctrl-C ends it, also when no
+probe matches any more: on a terminal in place, in JSON with the time.`,
 	examples: `  sdttrace list               every probe of the machine
   sdttrace list -p 4711 'myapp:*'
   sdttrace list --interval 2s 'postgresql:*'   who comes and goes
@@ -54,12 +58,12 @@ type listing struct {
 	interval time.Duration
 }
 
-func (d *listing) words(set wordSet) {
-	set.add("interval", &d.interval)
-	set.add("pid", &d.pids)
+func (d *listing) words(set word.Set) {
+	set.Add("interval", &d.interval)
+	set.Add("pid", &d.pids)
 	d.said(set, format.Names())
 	set.Lookup("verbose").Usage = "the arguments of each probe"
-	set.add("providers", &d.providers)
+	set.Add("providers", &d.providers)
 }
 
 func (d *listing) open(context.Context, []string, *attach.Options, *showing) (session.Session, func() error, error) {
@@ -71,7 +75,7 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	if d.quiet {
 		stderr = io.Discard
 	}
-	l := list.List{Silent: remark.Silences{}}
+	l := list.List{Silent: remark.Silences{}, Width: screen.Width(stdout)}
 	functions, files := 0, 0
 	for _, a := range probes {
 		if list.IsFile(a) {
@@ -121,14 +125,14 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 			return err
 		}
 		defer func() { err = cmp.Or(err, file.Close()) }()
-		stdout = file
+		stdout, l.Width = file, 0
 	}
 	asJSON := d.format == "json"
 	switch {
 	case files > 0:
 		return interrupt.ErrorOf(ctx, l.Files(ctx, probes, asJSON, stdout))
 	case functions > 0:
-		return interrupt.ErrorOf(ctx, list.Functions(ctx, probes, d.pids, asJSON, stdout))
+		return interrupt.ErrorOf(ctx, l.Functions(ctx, probes, d.pids, asJSON, stdout))
 	case d.interval > 0:
 		again := &list.Again{Interval: d.interval, JSON: asJSON, Read: func(stderr io.Writer) (*list.List, error) {
 			now := l

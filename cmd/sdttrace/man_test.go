@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/internal/manpage"
-	"github.com/go-usdt/usdt/internal/manpage/manpagetest"
+	"github.com/go-usdt/usdt/internal/systest/manpagetest"
 )
 
 //go:generate go test -run ^TestManual$ . -manual

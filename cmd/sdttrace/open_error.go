@@ -45,9 +45,10 @@ func openError(err error) error {
 	if where := (*attach.WhereError)(nil); errors.As(err, &where) {
 		return usageError{where}
 	}
+	err = optionError(err)
 	var selector *attach.SelectorError
 	if errors.As(err, &selector) || errors.Is(err, attach.ErrAggregation) {
 		return usageError{err}
 	}
-	return optionError(err)
+	return err
 }

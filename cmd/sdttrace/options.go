@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -17,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -24,6 +26,7 @@ import (
 type traceFlags struct {
 	// Selection of processes and probes.
 	pids      []int
+	children  bool
 	comm, exe string
 	group     string // a control group, as --cgroup names it
 	cgroup    string // its directory, by which the kernel selects
@@ -33,19 +36,20 @@ type traceFlags struct {
 	force     bool
 	link      string
 	from      []string
-	command   []string // behind "--"
+	base      string          // the recording with which that of from is compared
+	before    recording.Named // that of base
+	part      recording.Part  // of that of from
+	command   []string        // behind "--"
 
 	// Selection of events and of their parts.
 	where     string
-	sample    int
+	events    attach.EventOptions
 	limit     uint64
 	duration  time.Duration
 	strings   []string
 	args      []string
 	pointers  []string
 	providers []string
-	maxString int
-	ringSize  flagvalue.Bytes
 	stack     flagvalue.Stack
 
 	// Form of the output.
@@ -67,15 +71,17 @@ type traceFlags struct {
 	prepared func()           // says that something is attached, or nothing will be
 	held     *command.Command // once it has been started
 
-	inBackground bool // the command has no terminal
+	inBackground bool   // the command has no terminal
+	declared     bool   // whether probes are traced that programs declare, and not only functions
+	taken        uint64 // snapshots
 }
 
 func newTraceFlags() *traceFlags {
 	return &traceFlags{link: "auto", format: "text", rescan: time.Second}
 }
 
-// options returns how to attach. Groups of recordings are those of each interval.
-func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
+// options returns what is attached to, and how.
+func (f *traceFlags) options() (*attach.Options, error) {
 	if f.duration < 0 {
 		return nil, usageError{fmt.Errorf("duration %v is negative", f.duration)}
 	}
@@ -109,49 +115,49 @@ func (f *traceFlags) options(interval time.Duration) (*attach.Options, error) {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
 	}
 	opts := &attach.Options{
-		Target:    attach.Target{PIDs: f.pids, Comm: f.comm, Exe: f.exe, Cgroup: f.cgroup},
-		Rescan:    f.rescan,
-		Await:     f.wait,
-		RingSize:  int(f.ringSize),
-		MaxString: f.maxString,
-		Strings:   f.strings,
-		Follow:    f.pointers,
-		Args:      f.args,
-		Where:     f.where,
-		Sample:    f.sample,
-		Stack:     f.stack.Calls,
-		Unwind:    f.stack.Unwind,
-		Force:     f.force,
+		Target: attach.Target{PIDs: f.pids, Children: f.children && len(f.pids) > 0, Comm: f.comm, Exe: f.exe, Cgroup: f.cgroup},
+		Rescan: f.rescan, Await: f.wait, Force: f.force,
+		Strings: f.strings, Follow: f.pointers, Args: f.args, Where: f.where,
+		Stack: f.stack.Calls, Unwind: f.stack.Unwind,
 	}
 	if opts.Prototypes, err = f.prototypes(); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.replayed != nil:
-		opts.Target, opts.Interval = attach.Target{Recordings: f.replayed.Files}, max(interval, 0)
+		opts.Target = attach.Target{Recordings: f.replayed.Files}
 	case f.user:
 		opts.Target.Via = attach.ViaLocal
 	}
 	if f.link != "auto" && opts.Target.Via == attach.ViaAny {
 		opts.Target.Via = attach.ViaKernel
 	}
-	switch f.link {
-	case "auto":
-	case "multi":
-		opts.Link = attach.MultiLink
-	case "perf":
-		opts.Link = attach.PerfLink
-	default:
-		return nil, usageError{fmt.Errorf("link %q is not auto, multi or perf", f.link)}
+	kind := slices.Index(word.Links, f.link)
+	if kind < 0 {
+		return nil, usageError{fmt.Errorf("link %q is not %s", f.link, word.LinkChoice)}
 	}
+	opts.Link = attach.LinkKind(kind)
 	return opts, nil
+}
+
+// recorded returns which events are written to a file.
+func (f *traceFlags) recorded() *attach.RecordOptions {
+	return &attach.RecordOptions{RingSize: f.events.RingSize, MaxString: f.events.MaxString, Sample: f.events.Sample}
+}
+
+// intervals returns by which time groups of recordings are divided, if they are read so often.
+func (f *traceFlags) intervals(every time.Duration) time.Duration {
+	if f.replayed == nil {
+		return 0
+	}
+	return every
 }
 
 // buffer returns the size of the buffer between the kernel and sdttrace, as text.
 func (f *traceFlags) buffer() string {
 	switch {
-	case f.ringSize != 0:
-		return f.ringSize.String()
+	case f.events.RingSize != 0:
+		return (*flagvalue.Bytes)(&f.events.RingSize).String()
 	case f.stack.Unwind:
 		return "64M"
 	}
@@ -159,4 +165,4 @@ func (f *traceFlags) buffer() string {
 }
 
 // liveWords say what recordings cannot be asked.
-var liveWords = []string{"pid", "comm", "exe", "cgroup", "user", "wait", "rescan", "force", "link", "sample", "duration", "str", "args", "follow", "buffer"}
+var liveWords = []string{"pid", "children", "comm", "exe", "cgroup", "user", "wait", "rescan", "force", "link", "sample", "duration", "str", "args", "follow", "buffer", "stop", "signal"}

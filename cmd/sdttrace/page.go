@@ -4,25 +4,37 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/look"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/pagesource"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 var pageVerb = verb{
 	use:   "page [PROBE...]",
 	short: "Write a page for browsers: rates, latencies, histograms, stacks, events",
-	about: `page writes a page when sdttrace ends, one file that needs no network: how often probes
-fired over time, histograms of arguments that are numbers, with --span how long pairs of
-probes took and the slowest of them, with --stack a flame graph, and a table of the events,
-to sort and filter. "?" in the page lists its keys. sdttrace serve shows the same live.`,
-	examples: `  sdttrace page -o page.html --duration 5s 'myapp:*'
+	about: `page writes a page when sdttrace ends, one file that needs no network: with --span how
+long pairs of probes took, by statement, path or what else they have, and the slowest of
+them; how often probes fired over time, with --stack a flame graph, histograms of arguments
+that measure something, and a table of the events, to sort and filter. "?" in the page lists
+its keys. sdttrace serve shows the same live.
+
+A provider alone, such as postgresql, is a first look: page knows which pairs matter, makes
+those of other providers of names that end in _start and _done, and writes PROVIDER-TIME.html.
+serve, timeline and latency take a provider as well.`,
+	examples: `  sdttrace page postgresql                       slowest statements, who waits for locks
+  sdttrace page -o page.html --duration 5s 'myapp:*'
   sdttrace page -o page.html --stack --duration 10s -p 4711 'myapp:*'
   sdttrace page -o page.html --span myapp:request_start,myapp:request_done:id
   sdttrace page -o test.html 'myapp:*' -- ./myapp --selftest
@@ -33,14 +45,14 @@ to sort and filter. "?" in the page lists its keys. sdttrace serve shows the sam
 // paging writes what was traced as a page.
 type paging struct{ spanning }
 
-func (d *paging) words(set wordSet) {
+func (d *paging) words(set word.Set) {
 	d.spanning.words(set)
 	d.recordings(set)
 	d.said(set, nil)
 }
 
 func (d *paging) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
-	t, err := session.Watch(ctx, probes, d.texts, opts)
+	t, err := d.watch(ctx, probes, opts, 0)
 	return t, func() error { return d.write(t, to) }, err
 }
 
@@ -52,20 +64,27 @@ func (f *paging) write(t *session.Timeline, to *showing) (err error) {
 	}
 	defer func() { err = cmp.Or(err, out.Close()) }()
 	p := page.New(format.AppendValue)
-	fill := &pagesource.Filler{Page: p, Meanings: &f.meanings, Limit: f.limit}
-	first := fill.Fill(t, to.cancel)
-	summary, err := pagesource.Summary(t, commandLine(os.Args))
+	first := f.filler(p).Fill(t, to.cancel)
+	summary, err := pagesource.Summary(t, shell.Line(os.Args), f.asked())
 	if err != nil {
 		return errors.Join(first, err)
 	}
 	return errors.Join(first, output.Error(p.Write(out, summary)))
 }
 
-// commandLine returns the command as a shell takes it.
-func commandLine(args []string) string {
-	words := []string{"sdttrace"}
-	for _, a := range args[1:] {
-		words = append(words, quote(a))
+// look chooses a name for the page if none is given, so that nothing but a provider is needed.
+func (f *paging) look(ctx context.Context, args []string) ([]string, error) {
+	probes, err := f.spanning.look(ctx, args)
+	if f.looked && !f.given("output") {
+		f.out = args[slices.IndexFunc(args, look.IsProvider)] + time.Now().Format("-20060102-150405.html")
 	}
-	return strings.Join(words, " ")
+	return probes, err
+}
+
+// conclude says where the page is.
+func (f *paging) conclude(s session.Session, stderr io.Writer) error {
+	if f.looked && f.out != "-" {
+		fmt.Fprintf(stderr, "sdttrace: the page is in %s\n", f.out)
+	}
+	return f.spanning.conclude(s, stderr)
 }

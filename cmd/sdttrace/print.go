@@ -5,24 +5,29 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/breakpoint"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 var printVerb = verb{
 	use:   "print PROBE...",
 	short: "Print each event, with its arguments",
 	about: `print prints a line for each event of the probes: when, in which thread, which probe,
-and its arguments by name. It is what sdttrace does without a verb.`,
+and its arguments by name. It is what sdttrace does without a verb.
+After --signal QUIT Go's own dump has "unknown pc" for the goroutine that fired; its calls are here.`,
 	examples: `  sdttrace -p 4711 'myapp:request_*'                the probes of a process
   sdttrace --where 'status >= 500 && path ~ "/api/*"' myapp:request_done
   sdttrace --fields time,tid,query postgresql:query__start   these parts only
   sdttrace --wait 'myapp:*'                         a service that starts later
   sdttrace --stack --limit 5 python:gc__start       with the calls that led there
+  sdttrace --stop --where 'n < 0' myapp:balance     stand still there, for gdb -p
   sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions
   sdttrace 'python:*' -- python3 script.py          a command, from start to end
   sdttrace --json --from /var/crash 'myapp:*'       what recordings have kept`,
@@ -34,10 +39,13 @@ type printing struct {
 	defaults
 	*traceFlags
 	fields format.Fields
+	pause  breakpoint.Breakpoint
 }
 
-func (d *printing) words(set wordSet) {
-	set.add("fields", (*[]string)(&d.fields))
+func (d *printing) words(set word.Set) {
+	set.Add("fields", (*[]string)(&d.fields))
+	set.Add("stop", &d.pause.Stop)
+	set.Add("signal", &d.pause.Signal)
 	d.target(set)
 	d.single(set)
 	d.recordings(set)
@@ -45,16 +53,37 @@ func (d *printing) words(set wordSet) {
 	d.arguments(set)
 }
 
-func (d *printing) check([]string) error { return d.fields.CheckNames() }
+func (d *printing) check([]string) error {
+	if d.pause.Set() {
+		for _, name := range []string{"fields", "limit"} {
+			if d.given(name) {
+				return fmt.Errorf("%s and --%s exclude each other", d.pause.Flag(), name)
+			}
+		}
+		if err := d.pause.Check(d.where != "" || len(d.pids)+len(d.command) > 0); err != nil {
+			return err
+		}
+	}
+	return d.fields.CheckNames()
+}
 
 func (d *printing) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
-	opts.Omit = d.fields.Omit(d.stack.Calls > 0)
-	s, err := attach.Open(ctx, probes, opts)
+	if d.pause.Set() {
+		if d.events.Signal = d.pause.Option(); !d.given("stack") {
+			opts.Stack = attach.MaxStack
+		}
+		d.pause.Warn(d.pids, to.stderr)
+	}
+	d.events.Omit = d.fields.Omit(opts.Stack > 0)
+	s, err := attach.OpenEvents(ctx, probes, &d.events, opts)
+	if wrong := (*attach.OptionError)(nil); errors.As(err, &wrong) && wrong.Option == "Signal" {
+		err = usageError{fmt.Errorf("%s: %w", d.pause.Flag(), wrong.Err)}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(d.fields) == 0 {
-		return s, func() error { return d.print(s, to.stdout) }, nil
+		return s, func() error { return d.print(s, to) }, nil
 	}
 	if err := d.fields.Check(s); err != nil {
 		return nil, nil, errors.Join(usageError{err}, s.Close())
@@ -63,8 +92,8 @@ func (d *printing) open(ctx context.Context, probes []string, opts *attach.Optio
 }
 
 // print writes events until there are enough or no more.
-func (f *printing) print(s *attach.Session, stdout io.Writer) error {
-	out := bufio.NewWriterSize(stdout, 64<<10)
+func (f *printing) print(s *attach.Session, to *showing) error {
+	out := bufio.NewWriterSize(to.stdout, 64<<10)
 	var line []byte
 	n := uint64(0)
 	var first error // of an event; later events follow
@@ -73,9 +102,7 @@ func (f *printing) print(s *attach.Session, stdout io.Writer) error {
 			return errors.Join(err, out.Flush())
 		}
 		first = cmp.Or(first, err)
-		if f.output.Readable {
-			f.meanings.Event(&ev)
-		}
+		f.meanings.Event(&ev, f.output.Readable)
 		line = f.output.Event(line[:0], &ev)
 		if err := writeLine(out, line, s); err != nil {
 			return output.Error(err)
@@ -83,8 +110,21 @@ func (f *printing) print(s *attach.Session, stdout io.Writer) error {
 		if n++; n == f.limit {
 			break
 		}
+		if f.pause.Set() {
+			if err := out.Flush(); err != nil {
+				return output.Error(err)
+			}
+			if f.pause.Sent(&ev, to.stderr) {
+				break
+			}
+		}
 	}
 	return errors.Join(first, output.Error(out.Flush()))
+}
+
+// conclude says which processes go on.
+func (f *printing) conclude(s session.Session, stderr io.Writer) error {
+	return f.pause.Close(f.quiet, stderr)
 }
 
 // printFields writes parts of events until there are enough lines or no more events.
@@ -105,9 +145,7 @@ func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 			known = true
 		}
 		first = cmp.Or(first, err, f.fields.Pick(v, &p))
-		if f.output.Readable {
-			p.Explain(&f.meanings)
-		}
+		p.Explain(&f.meanings, f.output.Readable)
 		line = f.output.Fields(f.fields, line[:0], &p)
 		if err := writeLine(out, line, s); err != nil {
 			return output.Error(err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +9,12 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/profile"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/profiles"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
-	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/profile"
 )
 
 var profileVerb = verb{
@@ -24,35 +24,39 @@ var profileVerb = verb{
 how many came from where or, with --weigh, the sum of an argument. Text arguments are tags
 in pprof. With --by the kernel adds up, by stack and the other keys, and sends no events.
 --span adds up the time from one probe to another. The probes otel_memory:* of allocators
-give a profile of memory, as Go's heap profiles are.`,
+give a profile of memory, as Go's heap profiles are. --diff says by how much a recording differs
+from an earlier one: in text, for difffolded.pl's readers, or as pprof -diff_base does.`,
 	examples: `  sdttrace profile -o calls.pb.gz --duration 10s 'myapp:*'   then: go tool pprof -http=: calls.pb.gz
   sdttrace profile --format folded -o calls.txt 'myapp:*'    for scripts that draw flame graphs
   sdttrace profile -o bytes.pb.gz --weigh bytes myapp:alloc
   sdttrace profile -o hot.pb.gz --by stack uprobe:./srv:handle   added up in the kernel
   sdttrace profile -o wait.pb.gz --span myapp:lock,myapp:locked:id --by comm
   sdttrace profile -o heap.pb.gz -p 4711 'otel_memory:*'
-  sdttrace profile -o day.pb.gz --from day.usdt              of a recording with stacks`,
+  sdttrace profile -o day.pb.gz --from day.usdt              of a recording with stacks
+  sdttrace profile --diff before.usdt after.usdt             what has changed; also of parts of one:
+  sdttrace profile --diff day.usdt@0s,10s day.usdt@10s,20s`,
 	does: func(f *traceFlags) deed { return &profiling{sums: sums{traceFlags: f}} },
 }
 
 // profileFormats are the values of its --format, the default first.
-var profileFormats = []string{"pprof", "folded"}
+var profileFormats = []string{"pprof", "folded", "text"}
 
 // profiling adds events up by stack, and writes a profile.
 type profiling struct {
 	sums
-	spans  repeated
+	spans  word.Repeated
 	span   string // the one of spans
 	weight string
 	heap   bool // a profile of memory
 }
 
-func (d *profiling) words(set wordSet) {
-	set.add("by", &d.by)
-	set.add("weigh", &d.weight)
-	set.add("span", &d.spans, "add up the time of pairs of probes, of the same KEY")
-	set.add("interval", &d.interval, "read the groups of the kernel so often, so that it can hold more")
-	set.add("max-groups", &d.maxGroups)
+func (d *profiling) words(set word.Set) {
+	set.Add("by", &d.by)
+	set.Add("weigh", &d.weight)
+	set.Add("span", &d.spans, "add up the time of pairs of probes, of the same KEY")
+	set.Add("diff", &d.base)
+	set.Add("interval", &d.interval, "read the groups of the kernel so often, so that it can hold more")
+	set.Add("max-groups", &d.maxGroups)
 	d.target(set)
 	d.single(set)
 	d.recordings(set)
@@ -66,6 +70,15 @@ func (d *profiling) groups() bool { return len(d.by) > 0 || len(d.spans) > 0 }
 func (d *profiling) traces(probes []string) []string { return probesOf(d.spans, probes) }
 
 func (d *profiling) check(probes []string) error {
+	whole := recording.Part{}
+	switch {
+	case d.base == "" && d.format == profileFormats[2]:
+		return errors.New("--format text compares two recordings: it needs --diff")
+	case d.groups() && (d.part != whole || d.before.Part != whole):
+		return errors.New("--diff compares parts of recordings by single events: not with --by and --span")
+	case d.base != "" && !d.given("format"):
+		d.format = profileFormats[2]
+	}
 	if !d.groups() {
 		if d.stack.Calls == 0 {
 			d.stack.Calls = attach.MaxStack
@@ -112,40 +125,86 @@ func (d *profiling) every() time.Duration { return 0 }
 func (d *profiling) writes() bool { return true }
 
 func (d *profiling) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	s, collect, err := d.source(ctx, probes, opts, to)
+	if err != nil || d.base == "" {
+		return s, func() error {
+			p, err := collect(d.part)
+			if p == nil {
+				return err
+			}
+			return errors.Join(err, d.write(to.stdout, d.writers(p)[d.format]))
+		}, err
+	}
+	return s, func() error { return d.compare(ctx, probes, *opts, collect, to) }, nil
+}
+
+// collector adds events, or a part of those of a recording, up to a profile.
+type collector func(part recording.Part) (*profile.Profile, error)
+
+// source attaches, and returns what makes a profile until the events end.
+func (d *profiling) source(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, collector, error) {
 	switch {
 	case d.span != "":
 		s, err := session.ParseSpan(d.span)
 		if err != nil {
 			return nil, nil, err
 		}
-		opts.Interval = d.interval
-		l, err := attach.OpenLatency(ctx, s.Start, s.End, &attach.LatencyOptions{Key: s.Key, By: d.by, MaxGroups: d.maxGroups}, opts)
-		return l, func() error { return d.writeGroups(ctx, l, to.stdout) }, err
+		l, err := attach.OpenLatency(ctx, s.Start, s.End, &attach.LatencyOptions{Key: s.Key, By: d.meanings.Keys(d.by, []string{s.Start, s.End}), MaxGroups: d.maxGroups, Interval: d.intervals(d.interval)}, opts)
+		return l, func(recording.Part) (*profile.Profile, error) { return d.collector(to).Groups(ctx, l) }, err
 	case d.groups():
-		opts.Interval = d.interval
-		a, err := attach.OpenAggregate(ctx, probes, d.what, opts)
-		return a, func() error { return d.writeGroups(ctx, a, to.stdout) }, err
+		a, err := attach.OpenAggregate(ctx, probes, d.what.By(d.meanings.Keys(d.by, probes)...).Interval(d.intervals(d.interval)), opts)
+		return a, func(recording.Part) (*profile.Profile, error) { return d.collector(to).Groups(ctx, a) }, err
 	}
-	s, err := attach.Open(ctx, probes, opts)
-	return s, func() error { return d.writeEvents(s, to) }, err
+	s, err := attach.OpenEvents(ctx, probes, &d.events, opts)
+	return s, func(part recording.Part) (*profile.Profile, error) { return d.collector(to).Events(s, part) }, err
+}
+
+func (d *profiling) collector(to *showing) *profiles.Collector {
+	return &profiles.Collector{
+		Weight: d.weight, Heap: d.heap, Pairs: d.span != "", Replayed: d.replayed != nil,
+		Limit: d.limit, Interval: d.interval, Meanings: &d.meanings, Stderr: to.stderr,
+	}
+}
+
+// compare writes by how much a profile differs from that of --diff.
+func (d *profiling) compare(ctx context.Context, probes []string, opts attach.Options, collect collector, to *showing) error {
+	before, _, err := recording.Find([]string{d.before.File}, nil, to.stderr)
+	if err != nil {
+		return fmt.Errorf("--diff: %w", err)
+	}
+	opts.Target.Recordings = before.Files
+	s, collectBase, err := d.source(ctx, probes, &opts, to)
+	if err != nil {
+		return fmt.Errorf("--diff: %w", err)
+	}
+	defer s.Close()
+	base, err := collectBase(d.before.Part)
+	if base == nil {
+		return err
+	}
+	now, failed := collect(d.part)
+	err = errors.Join(err, failed)
+	if now == nil {
+		return err
+	}
+	diff := &profile.Diff{Base: base, Now: now}
+	return errors.Join(err, d.write(to.stdout, map[string]func(io.Writer) error{"text": diff.WriteText, "pprof": diff.WritePprof, "folded": diff.WriteFolded}[d.format]))
 }
 
 func (d *profiling) conclude(s session.Session, stderr io.Writer) error {
-	if l, ok := s.(*attach.Latency); ok {
-		return remark.Pairs(stderr, l)
-	}
 	if d.groups() {
 		return d.sums.conclude(s, stderr)
 	}
 	return nil
 }
 
-// writeProfile writes a profile to the file of --output.
-func (d *profiling) writeProfile(p *profile.Profile, stdout io.Writer) error {
-	write := p.WritePprof
-	if d.format == profileFormats[1] {
-		write = p.WriteFolded
-	}
+// writers are what writes a profile in each format.
+func (d *profiling) writers(p *profile.Profile) map[string]func(io.Writer) error {
+	return map[string]func(io.Writer) error{"pprof": p.WritePprof, "folded": p.WriteFolded}
+}
+
+// write writes to the file of --output.
+func (d *profiling) write(stdout io.Writer, write func(io.Writer) error) error {
 	file, err := d.outputs.Create(d.out, stdout)
 	if err != nil {
 		return err
@@ -155,47 +214,6 @@ func (d *profiling) writeProfile(p *profile.Profile, stdout io.Writer) error {
 		err = errors.Join(err, fmt.Errorf("write the profile: %w", failed))
 	}
 	return err
-}
-
-// writeEvents adds up events until there are enough or no more, and writes the profile.
-func (f *profiling) writeEvents(s *attach.Session, to *showing) error {
-	if f.heap {
-		return f.writeHeap(s, to)
-	}
-	p := profile.New(f.weight)
-	first := f.addEvents(s, p, p.Add)
-	if f.weight != "" {
-		f.setUnit(p, s.Plan())
-	}
-	if err := f.writeProfile(p, to.stdout); err != nil {
-		return errors.Join(first, err)
-	}
-	if p.Left > 0 {
-		fmt.Fprintf(to.stderr, "sdttrace: %d events have no number %s, and are not in the profile\n", p.Left, f.weight)
-	}
-	if p.Unlike > 0 {
-		fmt.Fprintf(to.stderr, "sdttrace: the profile is large: %d events are in it without the text of their arguments\n", p.Unlike)
-	}
-	return first
-}
-
-// addEvents adds events to a profile until there are enough or no more. The error is the first of an event,
-// which others follow, and that of the session.
-func (f *profiling) addEvents(s *attach.Session, p *profile.Profile, add func(*event.Event)) (first error) {
-	n := uint64(0)
-	for ev, err := range s.Events() {
-		if err != nil && ev.Probe == nil {
-			return errors.Join(first, err)
-		}
-		first = cmp.Or(first, err)
-		if add(&ev); f.replayed != nil {
-			p.Cover(ev.Time)
-		}
-		if n++; n == f.limit {
-			break
-		}
-	}
-	return first
 }
 
 // ofHeap reports whether all probes are those of allocations.
@@ -213,97 +231,11 @@ func (f *profiling) checkHeap(probes []string) error {
 	if f.heap = ofHeap(probes); !f.heap {
 		return nil
 	}
-	if f.sample > 1 {
+	if f.events.Sample > 1 {
 		return errors.New("--sample would miss frees of what is in use: the program samples allocations itself")
 	}
 	if _, ok := profile.NewHeap(f.weight); !ok {
 		return fmt.Errorf("--weigh %s: a profile of %s has alloc_objects, alloc_space, inuse_objects and inuse_space", f.weight, profile.HeapProvider)
 	}
 	return nil
-}
-
-// writeHeap adds up allocations until there are enough or no more, and writes the profile.
-func (f *profiling) writeHeap(s *attach.Session, to *showing) error {
-	p, _ := profile.NewHeap(f.weight)
-	first := f.addEvents(s, p.Profile, p.Add)
-	if err := f.writeProfile(p.Profile, to.stdout); err != nil {
-		return errors.Join(first, err)
-	}
-	for _, c := range []struct {
-		n   uint64
-		say string
-	}{
-		{p.Unknown, "%d frees of what was allocated before, or was not seen"},
-		{p.Untracked, "%d allocations were too many to follow until they are freed: they are not in use in the profile"},
-		{p.Left, "%d events are no allocations and frees, and are not in the profile"},
-	} {
-		if c.n > 0 {
-			fmt.Fprintf(to.stderr, "sdttrace: "+c.say+"\n", c.n)
-		}
-	}
-	return first
-}
-
-// writeGroups reads groups by stack, each interval and at the end, and writes their profile.
-func (f *profiling) writeGroups(ctx context.Context, a session.Aggregate, stdout io.Writer) error {
-	values := []profile.Value{{Type: "events", Unit: "count"}}
-	switch {
-	case f.span != "":
-		values = append(values, profile.Value{Type: "latency", Unit: "nanoseconds"})
-	case f.weight != "":
-		values = append(values, profile.Value{Type: f.weight, Unit: "count"})
-	}
-	p := profile.Of(values...)
-	add := func() error {
-		groups, err := a.Read()
-		if err != nil {
-			return err
-		}
-		f.meanings.Groups(groups, a.Plan())
-		for i := range groups {
-			g := &groups[i]
-			if p.AddGroup(g.By, g.Other, g.Count, g.Sum); f.replayed != nil {
-				p.Cover(g.From)
-				p.Cover(g.At)
-			}
-		}
-		return nil
-	}
-	var tick <-chan time.Time
-	if f.interval > 0 {
-		t := time.NewTicker(f.interval)
-		defer t.Stop()
-		tick = t.C
-	}
-	for ended := false; !ended; {
-		select {
-		case <-tick:
-		case <-a.Done():
-			ended = true
-		case <-ctx.Done():
-			ended = true
-		}
-		if ended {
-			if err := a.Stop(); err != nil {
-				return err
-			}
-		}
-		if err := add(); err != nil {
-			return err
-		}
-	}
-	if f.weight != "" {
-		f.setUnit(p, a.Plan())
-	}
-	return f.writeProfile(p, stdout)
-}
-
-// profileUnits are the units of pprof for those of arguments.
-var profileUnits = map[string]string{"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds", "bytes": "bytes", "kB": "kilobytes"}
-
-// setUnit says what a profile counts if the argument that it adds up is known.
-func (f *profiling) setUnit(p *profile.Profile, plan attach.Plan) {
-	if param := f.meanings.Param(f.weight, plan); param != nil && profileUnits[param.Unit] != "" {
-		p.SetUnit(profileUnits[param.Unit])
-	}
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/look"
 	"github.com/go-usdt/usdt/prototype"
 )
 
@@ -31,4 +35,42 @@ func loadPrototypes(files []string) (*prototype.Table, error) {
 		return nil, usageError{fmt.Errorf("--providers: %w", err)}
 	}
 	return table, nil
+}
+
+// looks returns what the first look at the providers among a verb's words shows, and the other
+// words.
+func (f *traceFlags) looks(ctx context.Context, args []string) ([]prototype.Look, []string, error) {
+	if !slices.ContainsFunc(args, look.IsProvider) {
+		return nil, args, nil
+	}
+	table, err := f.prototypes()
+	if err != nil {
+		return nil, nil, err
+	}
+	finder := look.Finder{Table: table, PIDs: f.pids, Force: f.force, Later: f.wait || len(f.command) > 0}
+	if f.replayed != nil {
+		finder.Recordings = f.replayed.Files
+	}
+	return finder.Find(ctx, args)
+}
+
+// look takes what the first look at providers shows as the deed's own flags would.
+func (d *spanning) look(ctx context.Context, args []string) ([]string, error) {
+	looks, probes, err := d.looks(ctx, args)
+	d.looked = len(looks) > 0
+	for _, l := range looks {
+		for _, probe := range look.Probes(l) {
+			if !slices.Contains(probes, probe) {
+				probes = append(probes, probe)
+			}
+		}
+		if !l.Single() {
+			d.texts, d.by = append(d.texts, l.Span), append(d.by, l.By)
+		}
+		if l.Stack && !d.given("stack") && d.replayed == nil {
+			d.stack.Calls = attach.MaxStack
+			d.stacks = append(d.stacks, look.Probes(l)[0])
+		}
+	}
+	return probes, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 var recordVerb = verb{
@@ -36,8 +37,8 @@ type keeping struct {
 	size flagvalue.Bytes
 }
 
-func (d *keeping) words(set wordSet) {
-	set.add("size", &d.size)
+func (d *keeping) words(set word.Set) {
+	set.Add("size", &d.size)
 	d.target(set)
 	d.single(set)
 	d.said(set, nil)
@@ -64,7 +65,7 @@ func (d *keeping) open(ctx context.Context, probes []string, opts *attach.Option
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := attach.Record(ctx, probes, opts)
+	r, err := attach.Record(ctx, probes, d.recorded(), opts)
 	if err != nil {
 		d.abandon(file)
 		return nil, nil, err
@@ -105,12 +106,17 @@ func (f *keeping) write(r *attach.Recorder, file *os.File, stderr io.Writer) err
 	if info, statErr := file.Stat(); statErr == nil {
 		size, sized = info.Size(), info.Mode().IsRegular()
 	}
+	if sized && size == 0 {
+		os.Remove(f.out)
+	}
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
-	switch {
+	switch st, _ := r.Stats(); {
+	case err != nil && st.Received == 0:
+		return fmt.Errorf("%w; no event was written", err)
 	case err != nil:
-		return fmt.Errorf("%w; what was written before can be read by sdttrace --from", err)
+		return fmt.Errorf("%w; the %d events before can be read by sdttrace --from", err, st.Received)
 	case !f.quiet && sized:
 		fmt.Fprintf(stderr, "sdttrace: wrote %d bytes to %s\n", size, f.out)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +13,8 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/version"
 )
@@ -120,7 +120,7 @@ else it does with them, the pages of sdttrace help what probes, conditions and a
 	root.Args = func(cmd *cobra.Command, args []string) error {
 		dash := cmd.ArgsLenAtDash()
 		if len(args) > 0 && dash != 0 && !strings.Contains(args[0], ":") && !cmd.Flags().Changed("from") && !(cmd.Flags().Changed("stack") && flagvalue.IsStack(args[0])) {
-			return usageError{noVerb(args[0])}
+			return usageError{noVerb(root, args[0])}
 		}
 		return nil
 	}
@@ -129,7 +129,7 @@ else it does with them, the pages of sdttrace help what probes, conditions and a
 			overview(stdout)
 			return
 		}
-		printHelp(stdout, cmd)
+		word.PrintHelp(stdout, cmd)
 	})
 	root.Version = version.String()
 	root.SetVersionTemplate("sdttrace {{.Version}}\n")
@@ -170,57 +170,7 @@ func remedy(err error, args []string) string {
 		return ""
 	}
 	if os.Geteuid() == 0 {
-		return "; root of this container or service has not all of root's: have what is missing added"
+		return "; root of this container or service has not all of root's: run it outside, or have what is missing added"
 	}
-	return "; run: " + privileged(args) + unprivileged(args)
-}
-
-// unprivileged returns how a command that may be, or start, a Go service is traced without
-// privileges, as text to append to how it is traced with them; "" if there is no command, or
-// if what is traced are functions.
-func unprivileged(args []string) string {
-	at := slices.Index(args, "--")
-	if at < 0 {
-		return ""
-	}
-	for _, a := range args[:at] {
-		if strings.HasPrefix(a, "uprobe:") || strings.HasPrefix(a, "uretprobe:") || a == "--user" {
-			return ""
-		}
-	}
-	user := slices.Insert(slices.Clone(args), at, "--user")
-	for i := range user {
-		user[i] = quote(user[i])
-	}
-	return "; the probes that a Go service declares can be traced without: sdttrace " + strings.Join(user, " ")
-}
-
-// privileged returns the command that runs this one with privileges. It does not
-// name a program that "go run" built, which is gone when the user reads it.
-func privileged(args []string) string {
-	command := "sudo "
-	exe, err := os.Executable()
-	switch {
-	case err != nil:
-		command += "sdttrace"
-	case strings.Contains(exe, string(filepath.Separator)+"go-build"):
-		command = "go build -o sdttrace ./cmd/sdttrace && sudo ./sdttrace"
-	default:
-		command += quote(exe)
-	}
-	for _, a := range args {
-		command += " " + quote(a)
-	}
-	return command
-}
-
-// quote quotes s so that a shell takes it as one word.
-func quote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=+,./:@%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return "; run: " + shell.Privileged(args) + shell.Unprivileged(args)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +30,25 @@ func startOnTerminal(t *testing.T, dir string, slave *os.File, args ...string) *
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
 	return cmd
+}
+
+// TestHeatInPlace draws a latency's rows with a heat line, on a terminal of 60 columns.
+func TestHeatInPlace(t *testing.T) {
+	dir := commands(t, "sdttrace", "traced")
+	p := startTraced(t, dir, "heat")
+	master, slave := pty.Open(t)
+	shown := pty.Show(t, master, 60, 12)
+	cmd := startOnTerminal(t, dir, slave, "latency", "heat_pair:begin", "heat_pair:end", "-q", "-p", fmt.Sprint(p.PID()), "--by", "msg", "--interval", "100ms")
+	row := regexp.MustCompile(`^ *[0-9]+( +[0-9.]+[nµm]?s){4}  [ ░▒▓]*█[ ░▒▓█]*  "message"$`)
+	shown.Await(t, "a heat line", func(lines []string) bool {
+		return len(lines) > 2 && strings.Contains(lines[0], " of 10 intervals") && strings.HasSuffix(lines[1], "  heat  msg") && row.MatchString(lines[2])
+	})
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("sdttrace ends with %v", err)
+	}
 }
 
 // TestGroupsInPlace draws groups on a terminal, which becomes smaller and larger.

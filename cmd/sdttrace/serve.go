@@ -16,6 +16,8 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/pagesource"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/version"
 )
 
@@ -24,7 +26,8 @@ var serveVerb = verb{
 	short: "Show what is traced in a browser, live",
 	about: `serve prints the address of a page for browsers of this machine. It is the page of
 sdttrace page, and changes every second while events come. When sdttrace ends, pages
-that are open get what is left. Tracing does not wait for slow browsers.
+that are open get what is left. Tracing does not wait for slow browsers. Its buttons make files of
+the events that it shows, the newest 64 MiB: a recording, a timeline, a profile, folded stacks.
 
 It shows the tree of the machine's probes if no PROBE is named: which processes have them, and
 who watches them, as sdttrace list prints it. With --allow-attach a click attaches to a probe,
@@ -32,7 +35,8 @@ in all processes or in those of -p, and the next detaches, as the end of sdttrac
 
 Only a user who knows the address can read the page: it has a token of 128 random bits, new in
 each run. serve listens on loopback addresses only, and refuses requests of other pages.`,
-	examples: `  sdttrace serve 'myapp:request_*'
+	examples: `  sdttrace serve postgresql                      a first look at a provider, live
+  sdttrace serve 'myapp:request_*'
   sdttrace serve --stack --span myapp:request_start,myapp:request_done:id 'myapp:*'
   sdttrace serve                                 which probes there are, and who watches them
   sdttrace serve --allow-attach                  and attach to them by a click
@@ -50,20 +54,24 @@ type serving struct {
 	listener net.Listener
 }
 
-func (d *serving) words(set wordSet) {
-	set.add("listen", &d.listen)
-	set.add("allow-attach", &d.clicks)
+func (d *serving) words(set word.Set) {
+	set.Add("listen", &d.listen)
+	set.Add("allow-attach", &d.clicks)
 	d.spanning.words(set)
-	set.add("quiet", &d.quiet)
-	set.add("verbose", &d.verbose)
+	set.Add("quiet", &d.quiet)
+	set.Add("verbose", &d.verbose)
 }
 
 func (d *serving) writes() bool { return false }
 
 func (d *serving) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
-	t, err := session.Watch(ctx, probes, d.texts, opts)
-	return t, func() error { return d.servePage(ctx, t, to.cancel, to.stdout) }, err
+	t, err := d.watch(ctx, probes, opts, mostKept)
+	kept := &pagesource.Kept{Timeline: t, Events: probes, Spans: d.texts, Traced: d.traces(probes), Options: *opts}
+	return t, func() error { return d.servePage(ctx, t, kept.Write, to.cancel, to.stdout) }, err
 }
+
+// mostKept is how much memory events for downloads take.
+const mostKept = 64 << 20
 
 // run listens, and traces, or shows the tree of probes.
 func (d *serving) run(ctx context.Context, probes []string, stdout, stderr io.Writer) (err error) {
@@ -123,12 +131,12 @@ func printServed(s *serve.Server, stdout io.Writer) error {
 
 // servePage adds up events and pairs until there are enough or no more, and serves the page
 // meanwhile.
-func (f *serving) servePage(ctx context.Context, t *session.Timeline, cancel context.CancelFunc, stdout io.Writer) error {
+func (f *serving) servePage(ctx context.Context, t *session.Timeline, keep func(context.Context, string, io.Writer) error, cancel context.CancelFunc, stdout io.Writer) error {
 	p := page.New(format.AppendValue)
-	s := serve.New(f.listener, serve.Options{Page: p, Summary: func() page.Summary {
-		summary, err := pagesource.Summary(t, commandLine(os.Args))
+	s := serve.New(f.listener, serve.Options{Page: p, Keep: keep, Summary: func() page.Summary {
+		summary, err := pagesource.Summary(t, shell.Line(os.Args), f.asked())
 		if err != nil {
-			summary = page.Summary{Command: commandLine(os.Args)} // sdttrace reports it when it ends
+			summary = page.Summary{Command: shell.Line(os.Args)} // sdttrace reports it when it ends
 		}
 		return summary
 	}})
@@ -141,7 +149,7 @@ func (f *serving) servePage(ctx context.Context, t *session.Timeline, cancel con
 	}()
 	err := printServed(s, stdout)
 	if err == nil {
-		err = (&pagesource.Filler{Page: p, Meanings: &f.meanings, Limit: f.limit}).Fill(t, cancel)
+		err = f.filler(p).Fill(t, cancel)
 	}
 	cancel()
 	return errors.Join(err, <-failed, s.Close())
@@ -151,20 +159,20 @@ func (f *serving) servePage(ctx context.Context, t *session.Timeline, cancel con
 func (f *serving) serveTree(ctx context.Context, stdout, stderr io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	opts, err := f.options(0)
+	opts, err := f.options()
 	if err != nil {
 		return err
 	}
-	if err := opts.Validate(); err != nil {
+	if err := f.events.Validate(opts); err != nil {
 		return openError(err)
 	}
 	p := page.New(format.AppendValue)
-	clicked := pagesource.NewClicked(ctx, opts, p, f.meanings, openError)
+	clicked := pagesource.NewClicked(ctx, &f.events, opts, p, f.meanings, openError)
 	o := serve.Options{
 		Page: p, Tree: (&pagesource.Tree{PIDs: f.pids, Attached: clicked}).Read,
 		Summary: func() page.Summary {
 			st := clicked.Stats()
-			return page.Summary{Command: commandLine(os.Args), Lost: st.Lost, Filtered: st.Filtered, Version: version.String(), Tree: true, Losses: clicked.Losses()}
+			return page.Summary{Command: shell.Line(os.Args), Lost: st.Lost, Filtered: st.Filtered, Version: version.String(), Tree: true, Losses: clicked.Losses()}
 		},
 	}
 	if f.clicks {

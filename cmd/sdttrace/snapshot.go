@@ -11,7 +11,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
-	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 var snapshotVerb = verb{
@@ -37,13 +37,12 @@ type snapshots struct {
 	on            string
 	before, after int
 	atMost        time.Duration
-	taken         uint64
 }
 
-func (d *snapshots) words(set wordSet) {
-	set.add("before", &d.before)
-	set.add("after", &d.after)
-	set.add("every", &d.atMost)
+func (d *snapshots) words(set word.Set) {
+	set.Add("before", &d.before)
+	set.Add("after", &d.after)
+	set.Add("every", &d.atMost)
 	d.target(set)
 	d.single(set)
 	d.recordings(set)
@@ -72,7 +71,11 @@ func (d *snapshots) check([]string) error {
 }
 
 func (d *snapshots) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
-	s, err := attach.Open(ctx, probes, opts)
+	d.events.On = d.on
+	s, err := attach.OpenEvents(ctx, probes, &d.events, opts)
+	if where := (*attach.WhereError)(nil); errors.As(err, &where) && where.Where == d.on {
+		err = usageError{fmt.Errorf("EXPR: %v", where)} // not wrapped: that would be --where
+	}
 	return s, func() error { return d.print(s, to.stdout) }, err
 }
 
@@ -98,9 +101,7 @@ func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
 		}
 		f.taken++
 		for i := range snap.Events {
-			if f.output.Readable {
-				f.meanings.Event(&snap.Events[i])
-			}
+			f.meanings.Event(&snap.Events[i], f.output.Readable)
 		}
 		if _, err := stdout.Write(f.output.Snapshot(nil, &snap, f.taken)); err != nil {
 			return output.Error(err)
@@ -110,13 +111,4 @@ func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// conclude says that no event was the cause of a snapshot, which prints nothing.
-func (f *snapshots) conclude(s session.Session, stderr io.Writer) error {
-	st, err := s.Stats()
-	if err == nil && f.taken == 0 && st.Received > 0 {
-		_, err = fmt.Fprintf(stderr, "sdttrace: no snapshot: %s held for none of %d events\n", printable.String(f.on), st.Received)
-	}
-	return err
 }

@@ -1,30 +1,36 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"io"
 	"slices"
 
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/pagesource"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 // spanning is a deed that shows events, and how long pairs of probes take.
 type spanning struct {
 	defaults
 	*traceFlags
-	texts repeated // START,END[:KEY]
+	texts  word.Repeated // START,END[:KEY]
+	by     []string      // of the last ones of texts: the key of the groups of their pairs
+	looked bool          // at a provider
+	stacks []string      // the probes whose stacks are shown; nil for all
 }
 
-func (d *spanning) words(set wordSet) {
-	set.add("span", &d.texts)
+func (d *spanning) words(set word.Set) {
+	set.Add("span", &d.texts)
 	d.target(set)
 	d.single(set)
 	d.arguments(set)
 }
 
 func (d *spanning) check([]string) error {
-	if len(d.texts) > 0 && d.sample > 1 {
+	if len(d.texts) > 0 && d.events.Sample > 1 {
 		return errors.New("--sample is for single events: it would tear the pairs of --span apart")
 	}
 	for _, text := range d.texts {
@@ -50,6 +56,21 @@ func probesOf(spans, events []string) []string {
 
 func (d *spanning) writes() bool { return true }
 
-func (d *spanning) conclude(s session.Session, stderr io.Writer) error {
-	return remark.Spans(stderr, s.(*session.Timeline))
+// spansBuffer is the size of the buffer of what shows single events: they come in bursts, and a
+// lost one tears the pairs about it apart.
+const spansBuffer = 32 << 20
+
+// watch attaches to the probes of events and of spans, and keeps so many bytes of events.
+func (d *spanning) watch(ctx context.Context, probes []string, opts *attach.Options, keep int) (*session.Timeline, error) {
+	if d.events.RingSize == 0 && !opts.Unwind && opts.Target.Via != attach.ViaLocal && d.replayed == nil {
+		d.events.RingSize = spansBuffer
+	}
+	return session.Watch(ctx, probes, d.texts, &d.events, opts, keep)
+}
+
+// filler returns what adds to a page. Spans that users name have no key, and come first.
+func (d *spanning) filler(p *page.Page) *pagesource.Filler {
+	p.Registers = d.given("args")
+	keys := append(make([]string, len(d.texts)-len(d.by)), d.by...)
+	return &pagesource.Filler{Page: p, Meanings: &d.meanings, Limit: d.limit, By: keys, Stacks: d.stacks}
 }

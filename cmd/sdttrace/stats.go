@@ -1,6 +1,9 @@
 package main
 
-import "github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+import (
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+)
 
 var statsVerb = verb{
 	use:   "stats ARG PROBE...",
@@ -21,11 +24,11 @@ Quantiles are at most 1/64, 1.6 %, away from the exact ones.`,
 // stats adds up an argument.
 type stats struct{ sums }
 
-func (d *stats) words(set wordSet) {
-	set.add("show", &d.show.Names)
-	set.add("quantiles", &d.show.Quantiles)
-	set.add("hist", &d.show.Hist)
-	set.add("steps", &d.show.Steps)
+func (d *stats) words(set word.Set) {
+	set.Add("show", &d.show.Names)
+	set.Add("quantiles", &d.show.Quantiles)
+	set.Add("hist", &d.show.Hist)
+	set.Add("steps", &d.show.Steps)
 	d.grouping(set)
 	d.rest(set)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 // sums is a deed that adds events up, in groups. Verbs say what is computed.
@@ -31,18 +32,18 @@ type sums struct {
 }
 
 // grouping registers how events are grouped, and how groups are printed.
-func (d *sums) grouping(set wordSet) {
-	set.add("by", &d.by)
-	set.add("interval", &d.interval)
+func (d *sums) grouping(set word.Set) {
+	set.Add("by", &d.by)
+	set.Add("interval", &d.interval)
 	d.order.Sort = groups.Orders[0]
-	set.add("sort", &d.order.Sort)
-	set.add("top", &d.order.Top)
-	set.add("max-groups", &d.maxGroups)
-	set.add("stack", &d.stack)
+	set.Add("sort", &d.order.Sort)
+	set.Add("top", &d.order.Top)
+	set.Add("max-groups", &d.maxGroups)
+	set.Add("stack", &d.stack)
 }
 
 // rest registers what all verbs that add up share.
-func (d *sums) rest(set wordSet) {
+func (d *sums) rest(set word.Set) {
 	d.addedUp(set)
 	d.said(set, format.Names())
 	d.arguments(set)
@@ -60,7 +61,7 @@ func (d *sums) prepare(own groups.Values) (err error) {
 }
 
 // compute makes the aggregation of what is shown.
-func (d *sums) compute() error {
+func (d *sums) compute() (err error) {
 	if d.interval < 0 {
 		return fmt.Errorf("interval %v is negative", d.interval)
 	}
@@ -76,18 +77,25 @@ func (d *sums) compute() error {
 	if d.value != "" && len(d.shown.Percents) > 0 {
 		a = a.And(attach.Quantiles(d.value, d.shown.Percents...))
 	}
+	given := d.stack
+	switch d.by, err = d.stack.Keys(d.by); {
+	case err != nil:
+		return fmt.Errorf("--by: %w", err)
+	case d.given("stack") && d.stack != given:
+		return fmt.Errorf("--by stack=%v and --stack=%v exclude each other", &d.stack, &given)
+	}
 	for i, key := range d.by {
 		if slices.Contains(d.by[:i], key) {
 			return fmt.Errorf("--by names %s twice", key)
 		}
 	}
-	d.what = a.Bounds(d.shown.Bounds...).By(d.by...).MaxGroups(d.maxGroups)
+	d.what = a.Bounds(d.shown.Bounds...).MaxGroups(d.maxGroups)
 	switch {
 	case d.given("max-groups") && len(d.by) == 0:
 		return errors.New("--max-groups has no effect without --by: there is one group")
 	case d.given("stack") && !d.byStack():
 		return errors.New("--stack says how stacks are read that --by stack groups by")
-	case d.replayed != nil && d.shown.Rate && d.interval == 0:
+	case d.replayed != nil && slices.Contains(d.shown.Names, "rate") && d.interval == 0:
 		return errors.New("--show rate of recordings needs --interval, which says of how long")
 	}
 	return d.order.Check(d.shown.Names, len(d.by) > 0)
@@ -97,7 +105,8 @@ func (d *sums) compute() error {
 func (d *sums) byStack() bool { return slices.Contains(d.by, "stack") }
 
 func (d *sums) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
-	a, err := attach.OpenAggregate(ctx, probes, d.what, opts)
+	d.by = d.meanings.Keys(d.by, probes)
+	a, err := attach.OpenAggregate(ctx, probes, d.what.By(d.by...).Interval(d.intervals(d.interval)), opts)
 	return a, func() error { return d.print(ctx, a, to) }, err
 }
 
@@ -116,8 +125,12 @@ func (d *sums) conclude(s session.Session, stderr io.Writer) error {
 
 // print writes groups, each interval and at the end.
 func (d *sums) print(ctx context.Context, a session.Aggregate, to *showing) error {
+	of := "events"
+	if d.start != "" {
+		of = "pairs"
+	}
 	o := &groups.Output{
-		Interval: d.interval, Keyed: len(d.by) > 0, Shown: &d.shown, Order: &d.order,
+		Interval: d.interval, Table: format.Table{Keys: d.by, Of: of}, Shown: &d.shown, Order: &d.order,
 		Format: d.output, Meanings: &d.meanings, Unit: d.unit,
 	}
 	return o.Print(ctx, a, to.stdout, to.screen)

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cgroup"
@@ -18,6 +17,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/topsource"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/top"
 )
 
@@ -60,20 +60,21 @@ type topping struct {
 	screen *topScreen // nil unless on a terminal
 }
 
-func (d *topping) words(set wordSet) {
-	set.add("interval", &d.interval)
-	set.add("pid", &d.pids)
-	set.add("comm", &d.comm)
-	set.add("exe", &d.exe)
-	set.add("cgroup", &d.path)
-	set.add("user", &d.user)
-	set.add("rescan", &d.rescan)
-	set.add("force", &d.force)
-	set.add("link", &d.link)
-	set.add("where", &d.where)
-	set.add("duration", &d.duration)
+func (d *topping) words(set word.Set) {
+	set.Add("interval", &d.interval)
+	set.Add("pid", &d.pids)
+	set.Add("children", &d.children)
+	set.Add("comm", &d.comm)
+	set.Add("exe", &d.exe)
+	set.Add("cgroup", &d.path)
+	set.Add("user", &d.user)
+	set.Add("rescan", &d.rescan)
+	set.Add("force", &d.force)
+	set.Add("link", &d.link)
+	set.Add("where", &d.where)
+	set.Add("duration", &d.duration)
 	d.said(set, format.Names())
-	set.add("providers", &d.providers)
+	set.Add("providers", &d.providers)
 }
 
 func (d *topping) take(args []string) ([]string, error) {
@@ -88,14 +89,14 @@ func (d *topping) check([]string) (err error) {
 		return err
 	}
 	d.by, d.maxGroups = []string{"probe"}, topGroups
-	d.order.Sort, d.shown.Rate = "count", true
+	d.order.Sort, d.shown.Names = "count", []string{"rate"}
 	d.wait = d.rescan > 0 && len(d.command) == 0
 	d.title = d.what()
 	return nil
 }
 
 func (d *topping) run(ctx context.Context, probes []string, stdout, stderr io.Writer) error {
-	in, out := terminal(os.Stdin), terminal(stdout)
+	in, out := screen.Terminal(os.Stdin), screen.Terminal(stdout)
 	live := in != nil && out != nil && !d.json && d.out == ""
 	if live || d.group != nil {
 		d.by = []string{"probe", "pid"}
@@ -146,14 +147,18 @@ func (d *topping) draw(ctx context.Context, s *topsource.Source) error {
 		case <-ctx.Done():
 		}
 	}()
+	none := ""
+	if errs := s.Aggregate.NoMatch(); len(errs) > 0 && !slices.Equal(s.Selectors, everything) {
+		none = errs[0].Error()
+	}
 	return top.Run(ctx, top.Options{
-		Source: s, Interval: d.interval, What: d.title, In: d.screen.in, Out: d.screen.out,
+		Source: s, Interval: d.interval, What: d.title, NoMatch: none, In: d.screen.in, Out: d.screen.out,
 	})
 }
 
 // besides returns the options of a session beside the one that counts.
 func (d *topping) besides() (*attach.Options, error) {
-	opts, err := d.options(0)
+	opts, err := d.options()
 	if err == nil && d.held != nil {
 		opts.Target.PIDs = []int{d.held.PID()}
 	}
@@ -174,17 +179,4 @@ func (f *topping) what() string {
 		return "--cgroup " + f.group.Path
 	}
 	return cmp.Or(f.comm, f.exe)
-}
-
-// terminal returns the file that w is, if that is a terminal on which a cursor can be
-// moved; else nil.
-func terminal(w any) *os.File {
-	file, ok := w.(*os.File)
-	if !ok || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "" {
-		return nil
-	}
-	if _, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS); err != nil {
-		return nil
-	}
-	return file
 }

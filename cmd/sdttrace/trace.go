@@ -12,10 +12,12 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cost"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/heldup"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -25,29 +27,34 @@ import (
 // events.
 func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout, stderr io.Writer) (failed error) {
 	user := ctx
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(heldup.With(ctx, func(what string) { interrupt.Of(user).HeldUp(what, printable.Writer(stderr)) }))
 	defer cancel()
 	f.prepared = interrupt.Of(ctx).Prepare(printable.Writer(stderr))
 	defer f.prepared()
 	f.silent = remark.Silences{}
 	defer func() { f.silent.Announce(stderr) }()
-	opts, err := f.options(d.every())
+	opts, err := f.options()
 	if err != nil {
 		return err
 	}
+	if f.output.Readable && !f.quiet && !f.user && f.replayed == nil {
+		f.meanings.Texts = &format.Texts{}
+	}
 	traced := d.traces(probes)
 	for _, probe := range traced {
-		if _, err := selector.Parse(probe); err != nil {
+		sel, err := selector.Parse(probe)
+		f.declared = f.declared || err == nil && sel.Kind == selector.USDT
+		if err != nil {
 			if f.stack.Calls > 0 && flagvalue.IsStack(probe) {
 				err = fmt.Errorf("%s is no probe; for --stack write --stack=%s", probe, probe)
 			}
 			return usageError{err}
 		}
 	}
-	if err := opts.Validate(); err != nil {
+	if err := f.events.Validate(opts); err != nil {
 		return openError(err)
 	}
-	if d.writes() && f.out == "" && f.format != profileFormats[1] && terminal(stdout) != nil {
+	if d.writes() && f.out == "" && (f.format == profileFormats[0] || f.base == "" && f.format != profileFormats[1]) && screen.Terminal(stdout) != nil {
 		return usageError{errors.New("what this verb writes is not for a terminal: name a file by -o FILE")}
 	}
 	if err := f.outputs.Check(ctx, f.out, stderr); err != nil {
@@ -88,7 +95,8 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 			return errors.Join(c.Begin(s, remarks), show())
 		}
 		f.held = c
-		opts.Target.PIDs, opts.Rescan, opts.Await = []int{c.PID()}, commandRescan, true
+		opts.Target.PIDs, opts.Target.Children = []int{c.PID()}, f.children
+		opts.Rescan, opts.Await = commandRescan, true
 	}
 	f.warn(ctx, traced, opts, stderr)
 	defer func() { f.explainCopied(failed, traced, stderr) }()
@@ -96,7 +104,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	if err != nil {
 		return unattached(user, traced, err)
 	}
-	return f.follow(cancel, d, s, stderr, func() (err error) {
+	return f.follow(user, cancel, d, s, stderr, func() (err error) {
 		if f.out != "" && !d.writes() {
 			file, err := f.outputs.Create(f.out, stdout)
 			if err != nil {
@@ -121,7 +129,7 @@ func (f *traceFlags) warn(ctx context.Context, probes []string, opts *attach.Opt
 		remark.Copied(stderr, f.pids, probes)
 	}
 	short := f.duration > 0 && f.duration <= remark.HotShort
-	if !short && !f.wait && f.sample <= 1 && len(f.command) == 0 {
+	if !short && !f.wait && f.events.Sample <= 1 && len(f.command) == 0 {
 		remark.Hot(ctx, stderr, probes, opts, f.flags.Lookup("sample") != nil)
 	}
 }
@@ -150,11 +158,11 @@ func (f *traceFlags) screen(stdout, stderr io.Writer) *screen.Screen {
 const commandRescan = 10 * time.Millisecond
 
 // follow prints what s traces until it ends, with remarks and a summary on stderr.
-func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s session.Session, stderr io.Writer, print func() error) error {
+func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d deed, s session.Session, stderr io.Writer, print func() error) error {
 	defer s.Close()
 	f.prepared()
 	f.silent.Announce(stderr)
-	first, known := s.PlanSince(0)
+	first := s.Plan()
 	if !f.quiet && !f.user && s.Via() == attach.ViaLocal {
 		fmt.Fprintln(stderr, "sdttrace: without privileges, as by --user: only probes that Go services offer are seen, through shared memory, and not those of other programs")
 	}
@@ -163,11 +171,14 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s session.Session
 	case f.replayed != nil:
 		f.replayed.Announce(stderr)
 	case len(first) > 0:
-		remark.Plan(stderr, first)
+		remark.Plan(stderr, first, f.verbose)
 		f.meanings.Announce(stderr, first)
-		remark.Children(stderr, f.pids)
-	case f.wait:
-		fmt.Fprintln(stderr, "sdttrace: no probe matches yet; waiting, Ctrl-C ends")
+		if !f.children {
+			remark.Children(stderr, f.pids)
+		}
+	}
+	if f.wait && !f.quiet {
+		remark.NoMatch(stderr, s, "; waiting, Ctrl-C ends")
 	}
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()
@@ -181,7 +192,7 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s session.Session
 	case f.replayed != nil:
 		finish = func() { f.replayed.AnnounceLosses(s, stderr) }
 	default:
-		announced, losses := remark.WatchSites(s, stderr, known, f.held), remark.Losses(s, f.buffer(), stderr)
+		announced, losses := remark.WatchSites(s, stderr, len(first), f.held, f.verbose), remark.Losses(s, f.buffer(), stderr)
 		finish = func() {
 			announced.Finish()
 			losses()
@@ -189,26 +200,31 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s session.Session
 	}
 	traceErr := print()
 	if f.costs != nil {
-		f.costs.End()
+		var spent func() time.Duration
+		if f.held != nil {
+			spent = f.held.Spent
+		}
+		f.costs.End(spent)
 	}
-	if err := s.Close(); err != nil && traceErr == nil {
+	if err := f.detach(user, s, stderr); err != nil && traceErr == nil {
 		traceErr = err
 	}
 	remark.Closing(s, stderr)
 	finish()
-	if f.quiet || f.replayed != nil {
-		remark.Incomplete(stderr, s.Plan())
+	if plan := s.Plan(); traceErr == nil && remark.Unfit(plan) != nil {
+		traceErr = remark.Unfit(plan)
+	} else if f.quiet || f.replayed != nil {
+		remark.Incomplete(stderr, plan)
 	}
-	if _, n := s.PlanSince(0); traceErr == nil && n == 0 && !f.wait {
-		traceErr = f.nothing()
+	if st, err := s.Stats(); traceErr == nil && err == nil && st.Found == 0 && !f.wait {
+		traceErr = f.nothing(s.NoMatch())
+	} else if f.held != nil {
+		remark.NoMatch(stderr, s, "")
 	}
 	where := (*attach.WhereError)(nil) // the condition of a snapshot is compared with the probes that were found
 	wrong := errors.As(traceErr, &where)
 	if traceErr != nil && !wrong {
 		report(stderr, traceErr, "")
-	}
-	if st, err := s.Stats(); err == nil && traceErr == nil && st.Fired+st.Missed == 0 && f.held != nil && !f.quiet {
-		fmt.Fprintln(stderr, "sdttrace: the command fired none of them; processes that it starts are not traced")
 	}
 	err := f.summarize(d, s, stderr)
 	switch {
@@ -222,13 +238,26 @@ func (f *traceFlags) follow(cancel context.CancelFunc, d deed, s session.Session
 	return nil
 }
 
+// detach ends the session. A signal ends sdttrace if the kernel does not detach.
+func (f *traceFlags) detach(user context.Context, s session.Session, stderr io.Writer) error {
+	in := interrupt.Of(user)
+	defer in.Prepare(stderr)()
+	defer heldup.Watch(heldup.With(user, func(what string) { in.HeldUp(what, stderr) }), "detaching")()
+	return s.Close()
+}
+
 // summarize prints on stderr what became of the events and, if wanted, details and the cost.
 func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) error {
 	if err := d.conclude(s, stderr); err != nil {
 		return err
 	}
 	remark.Faults(stderr, s)
-	remark.Unfired(stderr, s, f.meanings.Table)
+	f.meanings.Texts.Announce(stderr)
+	remark.Seldom(stderr, s, f.meanings.Table)
+	remark.Unfired(stderr, s, f.asked())
+	if f.replayed == nil {
+		remark.Ended(stderr, f.pids)
+	}
 	if err := remark.Summary(stderr, s); err != nil {
 		return err
 	}
@@ -243,18 +272,37 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	return nil
 }
 
+// asked returns what may be why there is nothing to show.
+func (f *traceFlags) asked() remark.Asked {
+	return remark.Asked{
+		Where: f.where, On: f.events.On, Taken: f.taken, Sample: f.events.Sample,
+		Command: f.held != nil, Childless: remark.Childless(f.children, f.user), Table: f.meanings.Table,
+	}
+}
+
 // traced returns the processes that are traced; nil for all.
 func (f *traceFlags) traced() []int {
-	if f.held != nil {
+	switch {
+	case f.children:
+		return nil
+	case f.held != nil:
 		return []int{f.held.PID()}
 	}
 	return f.pids
 }
 
-// nothing returns the error for a command without probes that match.
-func (f *traceFlags) nothing() error {
-	if f.held != nil && f.held.Missing() != nil {
-		return fmt.Errorf("%w in what could be seen of the command, which was looked at every %v", attach.ErrNoMatch, commandRescan)
+// nothing returns the error for a command without probes that match, which others say why.
+func (f *traceFlags) nothing(errs []error) error {
+	if len(errs) == 0 {
+		return attach.ErrNoMatch
 	}
-	return fmt.Errorf("%w in what the command has run; processes that it starts are not traced, so a shell has to exec the program, and a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)", attach.ErrNoMatch)
+	hint := remark.Childless(f.children, f.user)
+	if f.declared {
+		hint += "; a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)"
+	}
+	if f.held != nil && f.held.Missing() != nil {
+		hint = fmt.Sprintf(", as far as the command could be seen, which was looked at every %v", commandRescan)
+	}
+	errs[len(errs)-1] = fmt.Errorf("%w%s", errs[len(errs)-1], hint)
+	return errors.Join(errs...)
 }

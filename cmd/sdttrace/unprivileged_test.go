@@ -69,7 +69,7 @@ func TestCommandUnprivileged(t *testing.T) {
 	// The hint works, and so does the next one.
 	cmd = nobody("traced")
 	out, _ = nobody("sdttrace", "unpriv:*", "--user", "--", "sh", "-c", cmd.Path+" /dev/null 1; true").CombinedOutput()
-	if want := "processes that it starts are not traced, so a shell has to exec the program, and a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)\n"; !strings.Contains(string(out), want) {
+	if want := "processes that it starts are not traced, so a shell has to exec the program; a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)\n"; !strings.Contains(string(out), want) {
 		t.Errorf("of what a shell starts, got %q, want %q in it", out, want)
 	}
 	trace := nobody("sdttrace", "unpriv:tick", "--user", "--limit", "1", "--", "sh", "-c", "exec "+cmd.Path+" "+filepath.Join(dir, "pid"))
@@ -109,8 +109,8 @@ func TestUser(t *testing.T) {
 	}{
 		{[]string{"-p", pid, "--limit", "2", "user:tick"}, " user:tick seq="},
 		{[]string{"--limit", "1", "--json", "user:*"}, `"provider":"user","name":"tick"`},
-		{[]string{"count", "-p", pid, "--duration", "200ms", "--by", "probe", "user*:*"}, " probe=\"user_pair:begin\" count="},
-		{[]string{"latency", "-p", pid, "--duration", "200ms", "user_pair:begin", "user_pair:end"}, " count="},
+		{[]string{"count", "-p", pid, "--duration", "200ms", "--by", "probe", "user*:*"}, "  \"user_pair:begin\"\n"},
+		{[]string{"latency", "-p", pid, "--duration", "200ms", "user_pair:begin", "user_pair:end"}, "  count "},
 		{[]string{"--limit", "1", "user_child:tick", "--", service.Path, "/tmp/user_child." + pid, "3"}, " user_child:tick seq=1152921504606846976 "},
 	} {
 		var stdout, stderr bytes.Buffer

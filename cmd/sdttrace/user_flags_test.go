@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
@@ -31,21 +32,22 @@ func TestUserFlags(t *testing.T) {
 		says   string // on stderr
 	}{
 		"pid":        {args: "-p %PID% " + tick, prints: "flagged:tick seq="},
+		"children":   {args: "-p %PID% --children " + tick, says: "--children is for what the kernel traces"},
 		"comm":       {args: "--comm traced " + tick, prints: "flagged:tick seq="},
 		"exe":        {args: "--exe " + links + "/traced " + tick, prints: "flagged:tick seq="},
 		"user":       {args: tick, prints: "flagged:tick seq="},
 		"where":      {args: "--where load<1 " + tick, prints: "load=0.5"},
-		"show":       {args: "stats load --show sum,rate " + sum, prints: "sum="},
+		"show":       {args: "stats load --show sum,rate " + sum, prints: "  sum  "},
 		"hist":       {args: "stats load --hist " + sum, prints: "0.5 - 1"},
 		"steps":      {args: "hist load --steps 0,1,0.25 " + sum, prints: "0.5 - 0.75"},
-		"key":        {args: "latency --duration %TIME% flagged_pair:begin flagged_pair:end --key seq", prints: "avg="},
+		"key":        {args: "latency --duration %TIME% flagged_pair:begin flagged_pair:end --key seq", prints: " avg "},
 		"slower":     {args: "latency --limit 1 flagged_pair:begin flagged_pair:end --slower 0s", prints: " -> flagged_pair:end n="},
-		"by":         {args: "count --by msg " + sum, prints: `msg="tick \"tock\"" count=`},
-		"interval":   {args: "count --interval 50ms " + sum, prints: "count="},
-		"quantiles":  {args: "stats load --quantiles 50 " + sum, prints: "p50=0.5"},
-		"sort":       {args: "stats load --show sum --by msg --sort sum " + sum, prints: "sum="},
+		"by":         {args: "count --by msg " + sum, prints: `  "tick \"tock\""`},
+		"interval":   {args: "count --interval 50ms " + sum, prints: "  count\n"},
+		"quantiles":  {args: "stats load --quantiles 50 " + sum, prints: "  p50\n"},
+		"sort":       {args: "stats load --show sum --by msg --sort sum " + sum, prints: "  sum  "},
 		"top":        {args: "count --by seq --top 1 " + sum, prints: " more group"},
-		"max-groups": {args: "count --by seq --max-groups 1 " + sum, prints: "seq=(other) count="},
+		"max-groups": {args: "count --by seq --max-groups 1 " + sum, prints: "  (other)\n"},
 		"before":     {args: "snapshot load<1 --before 0 " + tick, prints: "snapshot 1: 0 events before"},
 		"after":      {args: "snapshot load<1 --after 1 " + tick, prints: ", 1 after"},
 		"every":      {args: "snapshot load<1 --every 1ms " + tick, prints: "snapshot 1: "},
@@ -57,6 +59,7 @@ func TestUserFlags(t *testing.T) {
 		"fields":     {args: "--fields comm,load " + tick, prints: "traced load=0.5\n"},
 		"weigh":      {args: "profile --format folded --weigh seq " + tick, prints: ".traced 115"},
 		"output":     {args: "record -o " + t.TempDir() + "/events " + tick, prints: ""},
+		"diff":       {args: "profile --diff a.usdt " + tick, says: "--user is for live processes"},
 		"size":       {args: "record -o " + t.TempDir() + "/events --size 2K flagged:tick", prints: ""},
 		"span":       {args: "timeline --span flagged_pair:begin,flagged_pair:end --limit 1", prints: "flagged_pair:begin to end"},
 		"flow":       {args: "timeline --flow seq " + tick, prints: "flagged:tick"},
@@ -72,20 +75,22 @@ func TestUserFlags(t *testing.T) {
 		"str":        {args: "--str arg0 " + tick, says: "--str is for probes without types"},
 		"args":       {args: "--args arg0 " + tick, says: "--args is for functions"},
 		"providers":  {args: "--providers none " + tick, prints: "flagged:tick seq="},
+		"stop":       {args: "--stop -p %PID% flagged:tick", says: "--stop and --signal are done by the kernel"},
+		"signal":     {args: "--signal USR1 -p %PID% flagged:tick", says: "--stop and --signal are done by the kernel"},
 		"force":      {args: "--force " + tick, says: "--force is for sites that the kernel attaches to"},
 		"link":       {args: "--link multi " + tick, says: "--link is how the kernel attaches"},
 		"from":       {args: "--from . " + tick, says: "--user is for live processes"},
 
 		// Verbs without flags of their own.
-		"count":    {args: "count " + sum, prints: "count="},
-		"stats":    {args: "stats load " + sum, prints: "avg=0.5 min=0.5 max=0.5 p50=0.5"},
-		"latency":  {args: "latency --duration %TIME% flagged_pair:begin flagged_pair:end", prints: "avg="},
+		"count":    {args: "count " + sum, prints: "  count\n"},
+		"stats":    {args: "stats load " + sum, prints: "  0.5  0.5  0.5  0.5  0.5\n"},
+		"latency":  {args: "latency --duration %TIME% flagged_pair:begin flagged_pair:end", prints: " avg "},
 		"snapshot": {args: "snapshot load<1 " + tick, prints: "snapshot 1: "},
 		"profile":  {args: "profile " + tick, prints: "\x1f\x8b"},
 		"page":     {args: "page " + tick, prints: "<!DOCTYPE html>"},
 	}
 	elsewhere := []string{"cgroup", "listen", "allow-attach"} // tests of top and serve have them
-	for name := range words {
+	for name := range word.All {
 		if _, ok := tests[name]; !ok && !slices.Contains(elsewhere, name) {
 			t.Errorf("nothing says what --%s does with --user", name)
 		}

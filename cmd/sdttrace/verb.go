@@ -15,6 +15,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 // verb is a question that sdttrace answers.
@@ -29,7 +30,7 @@ type verb struct {
 // deed is what a verb does with what it traces, see [defaults].
 type deed interface {
 	// words registers the verb's flags: its own ones first.
-	words(set wordSet)
+	words(set word.Set)
 	// take takes the words in front of the probes.
 	take(args []string) (probes []string, err error)
 	// check returns an error of usage for what does not go together.
@@ -49,6 +50,12 @@ type deed interface {
 // alone is a deed that does something else than tracing, at times.
 type alone interface {
 	run(ctx context.Context, probes []string, stdout, stderr io.Writer) error
+}
+
+// looking is a deed that takes providers without probes, for a first look at them.
+type looking interface {
+	// look returns the words with probes in the place of providers.
+	look(ctx context.Context, args []string) ([]string, error)
 }
 
 // showing is where a deed shows events.
@@ -89,6 +96,11 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 					return err
 				}
 			}
+			if first, ok := d.(looking); ok {
+				if args, err = first.look(cmd.Context(), args); err != nil {
+					return err
+				}
+			}
 			probes, err := f.probes(d, args)
 			if err != nil {
 				return usageError{err}
@@ -100,7 +112,7 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	d.words(wordSet{cmd.Flags()})
+	d.words(word.Set{FlagSet: cmd.Flags()})
 	return cmd
 }
 
@@ -114,7 +126,27 @@ func (f *traceFlags) parsed(flags *pflag.FlagSet, args []string) ([]string, erro
 			return nil, errors.New("name a command after --")
 		}
 	}
+	if f.base != "" {
+		return f.compared(args)
+	}
 	return args, nil
+}
+
+// compared takes the recordings of --diff: its value and, unless --from names it, the next word.
+func (f *traceFlags) compared(args []string) ([]string, error) {
+	if len(f.from) == 0 && len(args) > 0 {
+		f.from, args = args[:1], args[1:]
+	}
+	if len(f.from) != 1 {
+		return nil, errors.New("--diff compares two recordings: --diff BEFORE AFTER")
+	}
+	after, err := recording.Parse(f.from[0])
+	if err != nil {
+		return nil, err
+	}
+	f.from, f.part = []string{after.File}, after.Part
+	f.before, err = recording.Parse(f.base)
+	return args, err
 }
 
 // probes returns the probes that a verb is to trace. Errors are of usage.

@@ -18,7 +18,8 @@ func TestWaitInterrupted(t *testing.T) {
 	p.Stderr().Await(t, "waiting")
 	p.Signal(os.Interrupt)
 	err := p.End()
-	if _, rest, _ := strings.Cut(p.Stderr().String(), "\n"); err != nil || !strings.HasPrefix(rest, "sdttrace: 0 events, ") {
+	_, rest, _ := strings.Cut(p.Stderr().String(), "\n")
+	if err != nil || !strings.HasPrefix(rest, "sdttrace: no probe has matched until now\nsdttrace: 0 events, ") {
 		t.Errorf("%v, %q", err, rest)
 	}
 }

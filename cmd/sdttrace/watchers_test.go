@@ -79,7 +79,7 @@ func TestWatchers(t *testing.T) {
 	if text := lines[tick]; !strings.Contains(text, fmt.Sprintf("sdttrace/%d", first)) || !strings.Contains(text, fmt.Sprintf("sdttrace/%d", second)) {
 		t.Errorf("list prints %s", &stdout)
 	}
-	if strings.Count(stdout.String(), "sdttrace/") != 2 || stderr.Len() > 0 {
+	if strings.Count(stdout.String(), "sdttrace/") != 4 || stderr.Len() > 0 { // in the summary as well
 		t.Errorf("list prints %s and says %s, want two watchers of one probe", &stdout, &stderr)
 	}
 	stopFirst()

@@ -3,8 +3,8 @@ package main
 import (
 	"testing"
 
-	"github.com/go-usdt/usdt/internal/manpage/manpagetest"
 	"github.com/go-usdt/usdt/internal/sdtdump"
+	"github.com/go-usdt/usdt/internal/systest/manpagetest"
 )
 
 // TestUpToDate checks that the manual pages match the commands.

@@ -1,10 +1,6 @@
 package bench
 
-import (
-	"encoding/binary"
-
-	"github.com/go-usdt/usdt/notes"
-)
+import "github.com/go-usdt/usdt/notes"
 
 // functions are what is called, and what uprobes are put on.
 var functions = []function{
@@ -14,6 +10,7 @@ var functions = []function{
 	{"nop10", []byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc3}},
 	{"push", []byte{0x55, 0x5d, 0xc3}}, // push %rbp; pop %rbp; ret
 	{"ret", []byte{0xc3}},
+	{loopName, []byte{0x90, 0x48, 0xff, 0xcf, 0x75, 0xfa, 0xc3}}, // 1: nop; dec %rdi; jnz 1b; ret
 }
 
 // caller calls the function behind it as often as the first argument says.
@@ -35,11 +32,11 @@ var syscaller = []byte{
 	0xc3, // ret
 }
 
-// likeness names the function whose site takes as long as this instruction. The kernel emulates
+// likeness names the function whose site takes as long as one of this kind and instruction. The kernel emulates
 // nops, pushes of registers and jumps, and executes a copy of anything else
 // (arch/x86/kernel/uprobes.c: arch_uprobe_analyze_insn).
-func likeness(instruction []byte) string {
-	switch notes.SiteKindOf(notes.EM_X86_64, binary.LittleEndian, instruction) {
+func likeness(kind notes.SiteKind, instruction []byte) string {
+	switch kind {
 	case notes.SiteNop, notes.SiteNopNop5, notes.SiteNopNop10:
 		return "nop"
 	case notes.SiteNop5:

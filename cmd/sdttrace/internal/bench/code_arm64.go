@@ -39,11 +39,11 @@ var syscaller = []byte{
 	0xc0, 0x03, 0x5f, 0xd6, // ret
 }
 
-// likeness names the function whose site takes as long as this instruction. The kernel simulates
+// likeness names the function whose site takes as long as one of this kind and instruction. The kernel simulates
 // hints and branches, and executes a copy of anything else
 // (arch/arm64/kernel/probes/decode-insn.c).
-func likeness(instruction []byte) string {
-	if notes.SiteKindOf(notes.EM_AARCH64, binary.LittleEndian, instruction) == notes.SiteNop || len(instruction) < 4 {
+func likeness(kind notes.SiteKind, instruction []byte) string {
+	if kind == notes.SiteNop || len(instruction) < 4 {
 		return "nop"
 	}
 	switch word := binary.LittleEndian.Uint32(instruction); {

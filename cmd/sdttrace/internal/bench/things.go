@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/cilium/ebpf/asm"
 
@@ -71,14 +72,15 @@ const (
 
 // things are what is measured, in this order.
 var things = func() []thing {
+	called := slices.DeleteFunc(slices.Clone(functions[1:]), isLoop)
 	all := []thing{
 		{"call", Program, func(_ context.Context, m *machine) (running, error) { return running{loop: m.calls(plainName)}, nil }},
 		{syscallName, Program, func(_ context.Context, m *machine) (running, error) { return running{loop: m.syscalls()}, nil }},
 	}
-	for _, f := range functions[1:] {
+	for _, f := range called {
 		all = append(all, thing{"uprobe " + f.name, Kernel, f.probe((*reader.Function).Entry)})
 	}
-	for _, f := range functions[1:] {
+	for _, f := range called {
 		all = append(all, thing{"uretprobe " + f.name, Kernel, f.probe((*reader.Function).Return)})
 	}
 	return append(all,
@@ -201,7 +203,7 @@ func printed(name string, opts *attach.Options) func(context.Context, *machine) 
 }
 
 func recorded(ctx context.Context, m *machine) (running, error) {
-	r, err := attach.Record(ctx, []string{providerName + ":" + numberName}, &attach.Options{Target: attach.Target{PIDs: self().PIDs, Via: attach.ViaKernel}})
+	r, err := attach.Record(ctx, []string{providerName + ":" + numberName}, nil, &attach.Options{Target: attach.Target{PIDs: self().PIDs, Via: attach.ViaKernel}})
 	if err != nil {
 		return running{}, err
 	}

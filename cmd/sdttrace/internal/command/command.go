@@ -232,6 +232,24 @@ func (c *Command) Running() bool {
 	}
 }
 
+// endTime is how long a program that has ended may take to be waited for.
+const endTime = time.Second
+
+// Spent returns the CPU time that the program took, with the children that it has waited for; 0 if it
+// has not ended.
+func (c *Command) Spent() time.Duration {
+	var info unix.Siginfo
+	if err := unix.Waitid(unix.P_PID, c.PID(), &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); err == nil && info.Signo == 0 {
+		return 0
+	}
+	select {
+	case <-c.ended:
+		return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+	case <-time.After(endTime):
+		return 0
+	}
+}
+
 // Signal sends the program a signal, and lets it go on if it stands still.
 func (c *Command) Signal(sig syscall.Signal) {
 	// A program that has ended meanwhile needs no signal.

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/gate"
@@ -24,6 +25,8 @@ const Guard = "guard-command"
 // Searcher finds new probes and attaches to them.
 type Searcher interface {
 	RescanHeld() error
+	// Members returns the table of the command and what it starts; nil if only the command is meant.
+	Members() *ebpf.Map
 }
 
 // hold stops a command behind each exec and each dlopen until sdttrace has attached to
@@ -31,6 +34,7 @@ type Searcher interface {
 type hold struct {
 	c         *Command
 	gate      *gate.Gate
+	family    *gate.Family    // nil unless what the command starts is also held
 	guard     *gate.Guard     // nil if there is none
 	providers *gate.Providers // nil without a socket
 	// missing is why there is no gate: probes that the command maps are then
@@ -120,8 +124,54 @@ func (h *hold) begin(s Searcher, stderr io.Writer) {
 	if h.gate != nil {
 		h.linker()
 	}
+	if members := s.Members(); members != nil && h.guard != nil {
+		var err error
+		if h.family, err = gate.NewFamily(h.c.PID(), members, h.guard); err != nil {
+			h.remark("what children of the command execute is attached to some milliseconds late: %v", err)
+		} else {
+			go h.runFamily(h.family)
+		}
+	}
 	if h.providers != nil {
-		go h.providers.Serve(h.c.PID(), h.rescan, h.missed)
+		go h.providers.Serve(h.waits, h.rescan, h.missed)
+	}
+}
+
+// waits reports whether this process answers providers of a process.
+func (h *hold) waits(pid int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return pid == h.c.PID() || h.family != nil && !h.closed && h.family.Has(pid)
+}
+
+// runFamily handles stops of what the command has started.
+func (h *hold) runFamily(f *gate.Family) {
+	for {
+		pid, executed, err := f.Next()
+		if err != nil {
+			return // it is closed
+		}
+		h.mu.Lock()
+		if h.closed {
+			h.mu.Unlock()
+			return
+		}
+		h.last.Store(time.Now().UnixNano())
+		if err := h.search.RescanHeld(); err != nil {
+			h.remark("look at what process %d has loaded: %v", pid, err)
+		}
+		if executed {
+			if err := f.Linker(pid); err != nil && !errors.Is(err, os.ErrNotExist) {
+				h.remark("libraries that process %d loads later are attached to some milliseconds late: %v", pid, err)
+			}
+		}
+		f.Await(pid)
+		also := pendingStop(pid)
+		unix.Kill(pid, unix.SIGCONT) // it may have ended
+		if also != 0 {
+			unix.Kill(pid, also)
+		}
+		h.mu.Unlock()
 	}
 }
 
@@ -222,11 +272,18 @@ func (h *hold) close() {
 	if h.guard != nil {
 		defer h.guard.Close()
 	}
+	if h.family != nil {
+		defer h.family.Close()
+	}
 	if h.gate == nil {
 		return
 	}
-	if counts, err := h.gate.Counts(); err == nil && counts.Unheld > 0 {
-		h.remark("the command was not stopped at %d execs and dlopens, since it has other rights or was executed by another thread, and sdttrace may not let it go then: what it loaded there was attached to some milliseconds late", counts.Unheld)
+	counts, err := h.gate.Counts()
+	if err == nil && counts.Forked > 0 && h.family == nil && h.search != nil {
+		h.remark("the command started %d processes, which were not traced: --children does that", counts.Forked)
+	}
+	if err == nil && counts.Unheld > 0 {
+		h.remark("the command was not stopped at %d execs and dlopens, since it has other rights, was executed by another thread or is a job of a shell, and sdttrace may not let it go then: what it loaded there was attached to some milliseconds late", counts.Unheld)
 	}
 	h.gate.Close()
 }

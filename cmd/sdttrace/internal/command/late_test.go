@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
+
 	"github.com/go-usdt/usdt/internal/await"
 	"github.com/go-usdt/usdt/internal/gate"
 )
@@ -19,6 +21,8 @@ func (s slowSearch) RescanHeld() error {
 	<-s
 	return nil
 }
+
+func (s slowSearch) Members() *ebpf.Map { return nil }
 
 // tellingWriter sends what is written to a channel.
 type tellingWriter chan string

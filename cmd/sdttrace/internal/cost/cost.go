@@ -2,14 +2,11 @@
 package cost
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +30,7 @@ type Costs struct {
 
 	mu      sync.Mutex            // of what follows
 	holders []int                 // processes whose CPU time is read
+	seen    map[int]bool          // processes that have been looked at
 	before  map[int]time.Duration // CPU time when tracing began, by process
 	now     map[int]time.Duration
 	began   uint64 // ticks since the machine was started
@@ -54,7 +52,10 @@ func New() *Costs {
 
 // poll is how often the CPU time of processes is read: the last interval of one that ends
 // is not known.
-const poll = 100 * time.Millisecond
+const poll = 20 * time.Millisecond
+
+// findEvery is how many polls pass until processes are looked for that have started since.
+const findEvery = 10
 
 // Begin notes the CPU time of processes from now on: of these or, if there are none, of the
 // processes that have mapped files of the plan.
@@ -71,7 +72,7 @@ func (c *Costs) Begin(pids []int, plan func() attach.Plan) {
 		defer close(c.done)
 		tick := time.NewTicker(poll)
 		defer tick.Stop()
-		for {
+		for n := 1; ; n++ {
 			select {
 			case <-c.stop:
 				c.find()
@@ -79,6 +80,9 @@ func (c *Costs) Begin(pids []int, plan func() attach.Plan) {
 				c.leaveOld()
 				return
 			case <-tick.C:
+				if n%findEvery == 0 {
+					c.findNew()
+				}
 				c.look()
 			}
 		}
@@ -89,8 +93,29 @@ func (c *Costs) Begin(pids []int, plan func() attach.Plan) {
 func (c *Costs) find() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.holders = c.named; len(c.named) == 0 {
-		c.holders = holders(c.plan())
+	if c.holders = c.named; len(c.named) > 0 {
+		return
+	}
+	all, _ := procfs.PIDs() // without /proc there is no CPU time either
+	c.holders = holders(c.plan(), all)
+	c.seen = map[int]bool{}
+	for _, pid := range all {
+		c.seen[pid] = true
+	}
+}
+
+// findNew finds processes that have started since find: these may end before the session does.
+func (c *Costs) findNew() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, _ := procfs.PIDs()
+	started := slices.DeleteFunc(all, func(pid int) bool { return c.seen[pid] })
+	if len(c.named) > 0 || len(started) == 0 {
+		return
+	}
+	c.holders = append(c.holders, holders(c.plan(), started)...)
+	for _, pid := range started {
+		c.seen[pid] = true
 	}
 }
 
@@ -99,8 +124,8 @@ func (c *Costs) look() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, pid := range c.holders {
-		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
-			c.now[pid] = processTime(text)
+		if t, err := processTime(pid); err == nil {
+			c.now[pid] = t
 		}
 	}
 }
@@ -126,27 +151,30 @@ func ticks() uint64 {
 	return uint64(time.Duration(t.Nano()) / tick)
 }
 
-// tick is the unit of CPU times in /proc: USER_HZ is 100 on every architecture that
+// tick is the unit of times in /proc: USER_HZ is 100 on every architecture that
 // sdttrace runs on.
 const tick = time.Second / 100
 
-// processTime returns the CPU time of a process from /proc/PID/stat: utime and stime,
-// behind the name, which may have spaces and parentheses.
-func processTime(stat []byte) (sum time.Duration) {
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	for _, i := range []int{11, 12} {
-		if i < len(fields) {
-			n, _ := strconv.ParseInt(fields[i], 10, 64)
-			sum += time.Duration(n) * tick
-		}
-	}
-	return sum
+// processTime returns the CPU time of a process, by its own clock (clock_getcpuclockid(3)): the
+// times in /proc are whole ticks.
+func processTime(pid int) (time.Duration, error) {
+	const sched = 2 // CPUCLOCK_SCHED, include/linux/posix-timers_types.h
+	var t unix.Timespec
+	err := unix.ClockGettime(int32(^pid<<3|sched), &t)
+	return time.Duration(t.Nano()), err
 }
 
-// End ends the measurement.
-func (c *Costs) End() {
+// End ends the measurement. Spent, unless it is nil, returns the CPU time that the only process took
+// until its end, 0 if it has not ended.
+func (c *Costs) End(spent func() time.Duration) {
 	close(c.stop)
 	<-c.done
+	if spent == nil {
+		return
+	}
+	if t := spent(); t > 0 {
+		c.now[c.named[0]] = t
+	}
 }
 
 // Close lets the kernel measure no more.
@@ -197,7 +225,7 @@ func (c *Costs) Print(ctx context.Context, stderr io.Writer, s session.Session) 
 	if used := c.used(); used > 0 {
 		share = fmt.Sprintf(", %s %% of the %v of CPU time that the processes with these probes took", all.format(func(d time.Duration) string {
 			return string(format.AppendShort(nil, min(100, 100*float64(cost.Runs)*d.Seconds()/used.Seconds()), 2))
-		}), used)
+		}), used.Round(time.Microsecond))
 	}
 	nanos := func(d time.Duration) string { return fmt.Sprint(d.Nanoseconds()) }
 	return say("%s ns per event: %s ns for the trap into the kernel, as measured on this machine, and %d ns in sdttrace's programs; %d events took %s%s",

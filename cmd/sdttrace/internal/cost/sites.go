@@ -2,6 +2,7 @@ package cost
 
 import (
 	"context"
+	"debug/elf"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -10,11 +11,12 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
-// instructionSize is enough to know an instruction by.
-const instructionSize = 16
+// around is how much of the code before and behind a site is read.
+const around = 4096
 
 // Traps measures what a hit costs its program beside sdttrace's programs, at each kind of site
 // that is attached to and that is wanted. It returns the shortest time and the longest.
@@ -24,7 +26,10 @@ func Traps(ctx context.Context, traps *bench.Traps, plan attach.Plan, wanted fun
 		if !s.Attached || s.Local || !wanted(&s.Probe) {
 			continue
 		}
-		d, err := traps.Of(ctx, instructionAt(s), s.Probe.Kind == reader.Uretprobe)
+		kind, code, at := codeAt(s)
+		d, err := traps.Of(ctx, bench.Trapped{
+			Kind: kind, Instruction: code[at:], Return: s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET, Loop: s.Probe.Machine == elf.EM_X86_64 && loops(code, at),
+		})
 		if err != nil {
 			return 0, 0, err
 		}
@@ -36,22 +41,32 @@ func Traps(ctx context.Context, traps *bench.Traps, plan attach.Plan, wanted fun
 	return least, most, nil
 }
 
-// instructionAt reads the site's code from its file, where no breakpoint is; nil if it cannot.
-func instructionAt(s *attach.Site) []byte {
+// codeAt returns the kind of a site and its code. A typed probe says itself of which kind it is: its
+// file, which may have no name, is gone with its process. The code of others is read from their files,
+// where no breakpoint is; it is nil if it cannot be read. The site is at code[at].
+func codeAt(s *attach.Site) (kind notes.SiteKind, code []byte, at int) {
+	if t := s.Probe.Type; t != nil && s.Probe.Kind == reader.USDT {
+		return t.Record.Site, nil, 0
+	}
 	f, err := procfs.OpenFile(s.Path)
 	if err != nil {
-		return nil
+		return notes.SiteOther, nil, 0
 	}
 	defer f.Close()
-	code := make([]byte, instructionSize)
-	n, _ := f.ReadAt(code, int64(s.Offset)) // less at the end of the file
-	return code[:n]
+	at = int(min(s.Offset, around))
+	code = make([]byte, at+around)
+	n, _ := f.ReadAt(code, int64(s.Offset)-int64(at)) // less at the end of the file
+	if n < at {
+		return notes.SiteOther, nil, 0
+	}
+	code = code[:n]
+	return notes.SiteKindOf(notes.Machine(s.Probe.Machine), s.Probe.ByteOrder, code[at:]), code, at
 }
 
-// holders returns the processes that have mapped a file of the plan to execute it. Files are
+// holders returns which of all processes have mapped a file of the plan to execute it. Files are
 // compared by inode and name: on some file systems, such as overlays, the device in a mapping is
 // not that of the file.
-func holders(plan attach.Plan) (pids []int) {
+func holders(plan attach.Plan, all []int) (pids []int) {
 	type file struct {
 		inode uint64
 		name  string
@@ -66,7 +81,6 @@ func holders(plan attach.Plan) (pids []int) {
 			files[file{stat.Ino, filepath.Base(plan[i].Probe.Path)}] = true
 		}
 	}
-	all, _ := procfs.PIDs() // without /proc there is no CPU time either
 	for _, pid := range all {
 		maps, err := procfs.Maps(pid)
 		if err != nil {

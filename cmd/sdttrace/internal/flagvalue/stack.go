@@ -55,3 +55,25 @@ func (v *Stack) String() string {
 }
 
 func (v *Stack) Type() string { return "N" }
+
+// Keys sets v as a key says that holds a value of --stack, such as stack=dwarf,4, and returns the
+// keys as they are without it. The comma in the value has divided it.
+func (v *Stack) Keys(keys []string) ([]string, error) {
+	for i, key := range keys {
+		value, ok := strings.CutPrefix(key, "stack=")
+		if !ok {
+			continue
+		}
+		rest := keys[i+1:]
+		if len(rest) > 0 {
+			if _, err := strconv.Atoi(rest[0]); err == nil {
+				value, rest = value+","+rest[0], rest[1:]
+			}
+		}
+		if err := v.Set(value); err != nil {
+			return nil, fmt.Errorf("stack=%s: %w", value, err)
+		}
+		return append(append(keys[:i:i], "stack"), rest...), nil
+	}
+	return keys, nil
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -74,7 +75,11 @@ func (f Fields) arguments() (names []string) {
 func (f Fields) Check(s *attach.Session) error {
 	for _, path := range f.arguments() {
 		if err := s.CheckArgument(path); err != nil {
-			return fmt.Errorf("--fields: %w", err)
+			part := selector.Nearly(path, FieldNames)
+			if strings.Contains(err.Error(), selector.NearestIs) { // an argument
+				part = ""
+			}
+			return fmt.Errorf("--fields: %w%s", err, part)
 		}
 	}
 	return nil
@@ -112,10 +117,12 @@ func (f Fields) Pick(v *event.View, p *Picked) (err error) {
 	return err
 }
 
-// Explain replaces numbers by what they mean.
-func (p *Picked) Explain(m *Meanings) {
-	m.Event(&p.Event)
-	m.Event(&event.Event{Probe: p.Probe, Args: p.named})
+// Explain replaces numbers by what they mean, as [Meanings.Event] does.
+func (p *Picked) Explain(m *Meanings, readable bool) {
+	m.Event(&p.Event, readable)
+	if readable {
+		m.Event(&event.Event{Probe: p.Probe, PID: p.PID, Args: p.named}, readable)
+	}
 }
 
 // appendText appends the line of an event, or nothing if the event has none of the fields. The

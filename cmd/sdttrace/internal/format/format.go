@@ -12,7 +12,8 @@ type Format struct {
 	Event func(dst []byte, ev *event.Event) []byte
 	// Fields appends parts of an event only, or nothing if it has none of them.
 	Fields func(f Fields, dst []byte, p *Picked) []byte
-	Group  func(dst []byte, g *Group) []byte
+	// Groups appends the groups of an interval.
+	Groups func(dst []byte, t *Table, in *Interval) []byte
 	// Pair appends a start and its end.
 	Pair func(dst []byte, pair *attach.Pair) []byte
 	// Snapshot appends the n-th snapshot.
@@ -23,8 +24,8 @@ type Format struct {
 
 // formats are the values of --format of verbs that print lines, the default first.
 var formats = []Format{
-	{"text", appendEvent, Fields.appendText, AppendGroup, appendPair, appendSnapshot, true},
-	{"json", appendEventJSON, Fields.appendJSON, appendGroupJSON, appendPairJSON, appendSnapshotJSON, false},
+	{"text", appendEvent, Fields.appendText, appendTable, appendPair, appendSnapshot, true},
+	{"json", appendEventJSON, Fields.appendJSON, appendGroupsJSON, appendPairJSON, appendSnapshotJSON, false},
 }
 
 // Names returns the names of all formats, the default first.

@@ -39,9 +39,7 @@ func (i *IdleGroups) Fill(groups []total.Group, byKeys bool) []total.Group {
 		if groups[j].Other {
 			continue // it has no values
 		}
-		by := event.Struct(groups[j].By)
-		key := string(by.AppendErrors(by.AppendJSON(nil)))
-		i.known[key] = idleGroup{slices.Clone(groups[j].By), i.interval}
+		i.known[KeyOf(&groups[j])] = idleGroup{slices.Clone(groups[j].By), i.interval}
 	}
 	idle := make([]idleGroup, 0, len(i.known))
 	for _, g := range i.known {
@@ -56,6 +54,16 @@ func (i *IdleGroups) Fill(groups []total.Group, byKeys bool) []total.Group {
 	slices.SortFunc(groups[busy:], func(a, b total.Group) int { return a.CompareKeys(&b) })
 	i.forget(idle)
 	return groups
+}
+
+// KeyOf returns text that differs for groups of different keys.
+func KeyOf(g *total.Group) string {
+	by := event.Struct(g.By)
+	key := by.AppendErrors(by.AppendJSON(nil))
+	if g.Other {
+		key = append(key, "other"...)
+	}
+	return string(key)
 }
 
 // forget leaves out the groups that have been idle for longest if there are too many.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/mangled"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
@@ -19,7 +20,17 @@ import (
 type Meanings struct {
 	Table *prototype.Table
 	Given *prototype.Table // of --providers
-	of    map[*reader.Probe]*prototype.Prototype
+	Texts *Texts           // nil unless they are looked for
+	of    map[*reader.Probe]*meaning
+	last  map[said]string
+}
+
+// meaning is what is known of a probe's arguments.
+type meaning struct {
+	*prototype.Prototype
+	says     []prototype.Saying
+	replaced map[string]bool // by says
+	said     []string        // arguments that texts of other probes need
 }
 
 // maxMeanings bounds the memory for sites that come and go.
@@ -48,31 +59,53 @@ func (s shown) Number() any { return s.number }
 // Forget makes it find out anew what is known of each probe.
 func (m *Meanings) Forget() { m.of = nil }
 
-// Event replaces the numbers of an event.
-func (m *Meanings) Event(ev *event.Event) {
+// Event replaces the numbers of an event by what they mean, for people. Other readers have all
+// arguments as they are, and the texts behind them that no argument has the name of.
+func (m *Meanings) Event(ev *event.Event, readable bool) {
+	m.Texts.event(ev)
 	if m.Table == nil || ev.Probe == nil {
 		return
 	}
 	known, ok := m.of[ev.Probe]
 	if !ok {
 		if m.of == nil || len(m.of) >= maxMeanings {
-			m.of = map[*reader.Probe]*prototype.Prototype{}
+			m.of = map[*reader.Probe]*meaning{}
 		}
-		known = m.prototype(ev.Probe)
+		if p := m.prototype(ev.Probe); p != nil {
+			known = &meaning{Prototype: p, says: m.Table.Sayings(p.Provider, p.Name), said: m.Table.Said(p.Provider, p.Name)}
+			known.replaced = replacedBy(known.says)
+		}
 		m.of[ev.Probe] = known
 	}
 	if known == nil {
 		return
 	}
+	m.keep(known, ev)
+	if !readable && len(known.says) == 0 {
+		return
+	}
+	args := ev.Args
+	if !readable {
+		ev.Args = slices.Clone(args)
+	}
 	for i := range ev.Args {
 		if a := &ev.Args[i]; a.Err == nil {
-			a.Value = meaningOf(paramOf(known, a.Name), a.Value)
+			a.Value = meaningOf(paramOf(known.Prototype, a.Name), a.Value)
 		}
 	}
+	texts, rest := m.say(known, ev)
+	if readable {
+		ev.Args = append(texts, rest...)
+		return
+	}
+	ev.Args = append(args[:len(args):len(args)], slices.DeleteFunc(texts, func(text event.Arg) bool {
+		return slices.ContainsFunc(args, func(a event.Arg) bool { return a.Name == text.Name })
+	})...)
 }
 
 // Groups replaces the numbers in groups' keys by what they mean at the probes of a plan.
 func (m *Meanings) Groups(groups []total.Group, plan attach.Plan) {
+	m.Texts.groups(groups, plan)
 	if m.Table == nil || len(groups) == 0 {
 		return
 	}
@@ -84,6 +117,7 @@ func (m *Meanings) Groups(groups []total.Group, plan attach.Plan) {
 			}
 		}
 	}
+	m.join(groups, plan)
 }
 
 // Param returns the argument of a name at the first probe of a plan that has it, nil if
@@ -132,7 +166,18 @@ func (m *Meanings) Announce(stderr io.Writer, plan attach.Plan) {
 }
 
 // suffixes are the units that follow numbers.
-var suffixes = map[string]string{"us": "us", "ms": "ms", "s": "s", "bytes": "B", "kB": "kB"}
+var suffixes = map[string]string{"us": "us", "ms": "ms", "s": "s", "bytes": "B", "kB": "kB", prototype.ID: ""}
+
+// nameOf returns a name as its source has it.
+func nameOf(language, name string) string {
+	switch language {
+	case "cxx":
+		return mangled.Type(name)
+	case "java":
+		return javaName(name)
+	}
+	return name
+}
 
 // meaningOf returns what a value of an argument is shown as.
 func meaningOf(param *prototype.Param, value any) any {
@@ -155,6 +200,8 @@ func meaningOf(param *prototype.Param, value any) any {
 		}
 	case int64:
 		signed, text = v, strconv.FormatInt(v, 10)
+	case string:
+		return nameOf(param.Unit, v)
 	default:
 		return value
 	}
@@ -163,7 +210,7 @@ func meaningOf(param *prototype.Param, value any) any {
 			return shown{name, value}
 		}
 	}
-	if suffix := suffixes[param.Unit]; suffix != "" {
+	if suffix, ok := suffixes[param.Unit]; ok {
 		return shown{text + suffix, value}
 	}
 	return value

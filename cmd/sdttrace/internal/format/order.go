@@ -19,7 +19,12 @@ type Order struct {
 // Check returns an error of usage. The names are those of the values that groups have, beside
 // their count and key.
 func (f *Order) Check(names []string, grouped bool) error {
-	values := append([]string{"count", "key"}, names...)
+	values := []string{"count", "key"}
+	for _, name := range names {
+		if name != "count" {
+			values = append(values, name)
+		}
+	}
 	switch {
 	case f.Top < 0:
 		return fmt.Errorf("--top %d is negative", f.Top)
@@ -35,7 +40,7 @@ func (f *Order) Check(names []string, grouped bool) error {
 // comes last.
 func (f *Order) Arrange(groups []total.Group) {
 	switch f.Sort {
-	case "count":
+	case "count", "rate": // which is the count by the same time
 	case "key":
 		slices.SortStableFunc(groups, func(a, b total.Group) int { return a.CompareKeys(&b) })
 	default:
@@ -61,32 +66,26 @@ func (f *Order) First(groups []total.Group) (some []total.Group, others int, eve
 }
 
 // valueOf returns a value by its name.
-func valueOf(g *total.Group, name string) float64 {
+func valueOf(g *total.Group, name string) float64 { return numberOf(valueNamed(g, name)) }
+
+// valueNamed returns a value by its name, nil if the group has none.
+func valueNamed(g *total.Group, name string) any {
 	switch name {
 	case "sum":
-		return numberOf(g.Sum)
+		return g.Sum
 	case "avg":
-		return numberOf(g.Avg)
+		return g.Avg
 	case "min":
-		return numberOf(g.Min)
+		return g.Min
 	case "max":
-		return numberOf(g.Max)
+		return g.Max
 	case "stddev":
-		return numberOf(g.Stddev)
+		return g.Stddev
 	}
 	for i := range g.Quantiles {
 		if g.Quantiles[i].Name() == name {
-			return numberOf(g.Quantiles[i].Value)
+			return g.Quantiles[i].Value
 		}
 	}
-	return numberOf(nil)
-}
-
-// AppendOthers appends a line for groups that are left out.
-func AppendOthers(dst []byte, others int, events uint64) []byte {
-	groups := "groups"
-	if others == 1 {
-		groups = "group"
-	}
-	return append(AppendCount(fmt.Appendf(dst, "... %d more %s, count=", others, groups), events), '\n')
+	return nil
 }

@@ -65,7 +65,7 @@ func (u Unit) appendMean(dst []byte, value any) []byte {
 	if !ok || u.hasName() {
 		return u.append(dst, value)
 	}
-	return AppendShort(dst, v, 6)
+	return AppendShort(dst, v, 4)
 }
 
 // appendRate appends what there is of something in a second.
@@ -101,17 +101,21 @@ func AppendCount(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// AppendDuration appends a duration with at most three digits behind the point.
+// AppendDuration appends a duration with three significant digits or, from a minute on, in seconds.
 func AppendDuration(dst []byte, d time.Duration) []byte {
-	switch amount := d.Abs(); {
-	case amount >= time.Hour:
-		d = d.Round(time.Second)
-	case amount >= time.Second:
-		d = d.Round(time.Millisecond)
-	case amount >= time.Millisecond:
-		d = d.Round(time.Microsecond)
+	if d.Abs() >= time.Minute {
+		return append(dst, d.Round(time.Second).String()...)
 	}
-	return append(dst, d.String()...)
+	return append(dst, significant(d, 3).String()...)
+}
+
+// significant rounds to so many significant digits.
+func significant(d time.Duration, digits int) time.Duration {
+	unit := time.Duration(1)
+	for most := time.Duration(math.Pow10(digits)); d.Abs()/unit >= most; {
+		unit *= 10
+	}
+	return d.Round(unit)
 }
 
 // appendBytes appends a number of bytes, in the units of IEC 80000-13.
@@ -124,14 +128,35 @@ func appendBytes(dst []byte, n float64) []byte {
 	return append(strconv.AppendFloat(dst, n, 'g', 4, 64), prefixes[i]...)
 }
 
-// bound returns a bound of a histogram.
-func (u Unit) bound(b float64) string {
-	switch {
+// Bound returns a bound of a histogram: a power of two with two digits, if it is not short by itself,
+// or exactly.
+func (u Unit) Bound(b float64, exactly bool) string {
+	switch unit := durations[u]; {
 	case math.IsInf(b, 0):
-	case u == "ns" && math.Abs(b) < math.MaxInt64:
-		return time.Duration(b).String() // as it is: powers of two do not end at three digits
+	case unit != 0 && math.Abs(b*float64(unit)) < math.MaxInt64:
+		d := time.Duration(math.Round(b * float64(unit)))
+		if !exactly {
+			d = significant(d, 2)
+		}
+		return d.String()
 	case u.hasName():
 		return string(u.appendFloat(nil, b))
+	case !exactly && math.Abs(b) >= 10_000:
+		return string(appendThousands(nil, b))
+	case !exactly && math.Abs(b) < 1:
+		return string(AppendShort(nil, b, 2))
 	}
 	return string(printable.AppendFloat(nil, b))
+}
+
+// appendThousands appends a large number with two digits, and the prefix of the SI for its thousands.
+func appendThousands(dst []byte, v float64) []byte {
+	prefixes := "kMGTPE"
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 2, 64), 64)
+	for i := range prefixes {
+		if v /= 1000; math.Abs(v) < 999.5 {
+			return append(AppendShort(dst, v, 3), prefixes[i])
+		}
+	}
+	return AppendShort(dst, v*1e18, 2)
 }

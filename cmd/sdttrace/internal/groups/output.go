@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -19,23 +20,26 @@ import (
 // Output prints the groups of an aggregate.
 type Output struct {
 	Interval time.Duration // zero to print them once
-	Keyed    bool          // there may be several groups
+	Table    format.Table
 	Shown    *Values
 	Order    *format.Order
 	Format   *format.Format
 	Meanings *format.Meanings
 	Unit     func(attach.Plan) format.Unit // of the value
 
+	to     io.Writer
 	out    *bufio.Writer
 	screen *screen.Screen // nil unless groups are drawn in place
 	idle   format.IdleGroups
+	heats  heats
 	read   time.Time // when groups were last read
-	line   []byte
+	text   []byte
 }
 
 // Print writes groups to a writer, or to a screen that is not nil, each interval and at the end.
 func (o *Output) Print(ctx context.Context, a session.Aggregate, w io.Writer, on *screen.Screen) error {
-	o.out, o.screen, o.read = bufio.NewWriter(w), on, time.Now()
+	o.to, o.out, o.screen, o.read = w, bufio.NewWriter(w), on, time.Now()
+	o.Table.Names, o.Table.Steps = o.Shown.Names, o.Shown.Bounds != nil
 	var tick <-chan time.Time
 	if o.Interval > 0 && a.Via() != attach.ViaRecording {
 		t := time.NewTicker(o.Interval)
@@ -50,8 +54,8 @@ func (o *Output) Print(ctx context.Context, a session.Aggregate, w io.Writer, on
 			on.Change(change)
 			continue
 		case <-tick:
-			if err := o.write(a, true); err != nil {
-				return output.Error(err)
+			if read, err := o.next(a, true); !read || err != nil {
+				return err
 			}
 			continue
 		case <-a.Done():
@@ -62,17 +66,24 @@ func (o *Output) Print(ctx context.Context, a session.Aggregate, w io.Writer, on
 		}
 		on.Keep()
 		defer on.Keep() // above the summary
-		return output.Error(o.write(a, a.Via() == attach.ViaRecording))
+		_, err := o.next(a, a.Via() == attach.ViaRecording)
+		return err
 	}
 }
 
-// write reads the groups and writes them. The last interval, which is not whole, has no
-// idle groups.
-func (o *Output) write(a session.Aggregate, whole bool) error {
+// next reads the groups and writes them, and reports whether somebody still reads the output.
+func (o *Output) next(a session.Aggregate, whole bool) (read bool, err error) {
 	groups, err := a.Read()
 	if err != nil {
-		return err
+		return true, err
 	}
+	err = o.write(a, groups, whole)
+	return err == nil, output.Error(err)
+}
+
+// write writes groups. The last interval, which is not whole, has no
+// idle groups.
+func (o *Output) write(a session.Aggregate, groups []total.Group, whole bool) error {
 	now := time.Now()
 	took := now.Sub(o.read)
 	o.read = now
@@ -103,54 +114,53 @@ func (o *Output) write(a session.Aggregate, whole bool) error {
 // writeInterval writes the groups of an interval that ends at a time.
 func (o *Output) writeInterval(groups []total.Group, at time.Time, took time.Duration, whole bool, plan attach.Plan) error {
 	if o.Interval > 0 && whole {
-		groups = o.idle.Fill(groups, o.Keyed)
+		groups = o.idle.Fill(groups, len(o.Table.Keys) > 0)
 	}
 	o.Order.Arrange(groups)
-	some, others, events := o.Order.First(groups)
-	line := format.Group{At: at}
-	if o.Shown.Rate {
-		line.Seconds = took.Seconds()
+	in := format.Interval{At: at, Took: took}
+	for i := range groups {
+		in.Events += groups[i].Count
+	}
+	in.Groups, in.Others, in.Hidden = o.Order.First(groups)
+	heat := ""
+	if o.screen != nil && slices.ContainsFunc(groups, func(g total.Group) bool { return g.Hist != nil }) {
+		rows := o.heats.add(groups)[:len(in.Groups)]
+		in.Heat = func(columns int) []string {
+			lines, lo, hi := heatLines(rows, columns)
+			heat = fmt.Sprintf("; heat %s–%s of %d intervals", in.Unit.Bound(lo, false), in.Unit.Bound(hi, false), intervals)
+			return lines
+		}
 	}
 	if o.Format.Readable {
-		line.Unit = o.Unit(plan)
-		if o.Keyed {
-			o.Meanings.Groups(some, plan)
+		in.Unit = o.Unit(plan)
+		if len(o.Table.Keys) > 0 {
+			o.Meanings.Groups(in.Groups, plan)
+			o.Table.Keys = keysOf(in.Groups, o.Table.Keys)
 		}
 	}
+	for i := range in.Groups {
+		o.Shown.hide(&in.Groups[i])
+	}
+	if o.Interval > 0 && !whole && len(groups) == 0 {
+		return nil
+	}
+	o.Table.Width, o.Table.Drawn = screen.Width(o.to), o.screen != nil
+	o.text = o.Format.Groups(o.text[:0], &o.Table, &in)
 	if o.screen != nil {
-		line.At = time.Time{}
+		return o.screen.Draw(o.Table.Title(&in, time.TimeOnly)+heat, o.text)
 	}
-	text := o.line[:0]
-	for i := range some {
-		line.Group = &some[i]
-		o.Shown.hide(line.Group)
-		text = o.Format.Group(text, &line)
-		if o.screen == nil {
-			if _, err := o.out.Write(text); err != nil {
-				return err
-			}
-			text = text[:0]
-		}
-	}
-	if others > 0 && o.Format.Readable {
-		if !line.At.IsZero() {
-			text = append(line.At.AppendFormat(text, "15:04:05.000000"), ' ')
-		}
-		text = format.AppendOthers(text, others, events)
-	}
-	o.line = text
-	if o.screen != nil {
-		return o.screen.Draw(title(groups, at, took), text)
-	}
-	_, err := o.out.Write(text)
+	_, err := o.out.Write(o.text)
 	return err
 }
 
-// title returns the line above groups that are drawn in place.
-func title(groups []total.Group, at time.Time, took time.Duration) string {
-	var events uint64
-	for i := range groups {
-		events += groups[i].Count
+// keysOf returns the names of the keys that groups have, others if there are no groups.
+func keysOf(groups []total.Group, others []string) []string {
+	if len(groups) == 0 {
+		return others
 	}
-	return fmt.Sprintf("%s  %s events in %s", at.Format("15:04:05"), format.AppendCount(nil, events), format.AppendDuration(nil, took.Round(10*time.Millisecond)))
+	var keys []string
+	for i := range groups[0].By {
+		keys = append(keys, groups[0].By[i].Name)
+	}
+	return keys
 }

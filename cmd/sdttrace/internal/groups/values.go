@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/total"
 )
 
@@ -29,11 +30,10 @@ type Show struct {
 
 // Values are what groups are shown with.
 type Values struct {
-	Names    []string // as in --show, without rate
+	Names    []string // in the order of columns, as in --show
 	Percents []float64
 	Hist     bool
 	Bounds   []float64 // of the histogram; nil for powers of two
-	Rate     bool
 }
 
 // Values returns what is shown: what is named or, if nothing is, what the verb shows by itself.
@@ -67,18 +67,18 @@ func (f *Show) Values(own Values) (v Values, err error) {
 	return v, err
 }
 
+// valueNames are the names of values, except quantiles.
+var valueNames = []string{"count", "sum", "avg", "min", "max", "stddev", "rate", "hist"}
+
 // add adds a value by its name.
 func (v *Values) add(name string) error {
 	name = strings.TrimSpace(name)
 	switch {
-	case name == "count": // which all groups have
-	case name == "rate":
-		v.Rate = true
 	case name == "hist":
 		v.Hist = true
 	case slices.Contains(v.Names, name):
 		return fmt.Errorf("--show names %s twice", name)
-	case percentOf(name) > 0:
+	case name == "count", name == "rate", percentOf(name) > 0:
 		v.Names = append(v.Names, name)
 	default:
 		for _, c := range Computed {
@@ -87,7 +87,7 @@ func (v *Values) add(name string) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("--show %s: want count, sum, avg, min, max, stddev, rate, hist, or a quantile such as p50 or p99.9", name)
+		return fmt.Errorf("--show %s: want %s, or a quantile such as p50 or p99.9%s", name, strings.Join(valueNames, ", "), selector.Nearly(name, valueNames))
 	}
 	return nil
 }

@@ -24,8 +24,8 @@ func TestValues(t *testing.T) {
 		{latency, Show{Quantiles: []float64{99.9}}, "sum avg p99.9", []float64{99.9}, true},
 		{stats, Show{}, "avg p50 p99", []float64{50, 99}, false},
 		{stats, Show{Quantiles: []float64{25}}, "avg p25", []float64{25}, false},
-		{stats, Show{Names: []string{"sum", "rate"}}, "sum", nil, false},
-		{stats, Show{Names: []string{"count"}, Hist: true}, "", nil, true},
+		{stats, Show{Names: []string{"rate", "sum"}}, "rate sum", nil, false},
+		{stats, Show{Names: []string{"count"}, Hist: true}, "count", nil, true},
 		{Values{Hist: true}, Show{}, "", nil, true},
 		{Values{Hist: true}, Show{Names: []string{"stddev"}}, "stddev", nil, true},
 	} {
@@ -34,7 +34,7 @@ func TestValues(t *testing.T) {
 			t.Errorf("%+v beside %+v: got %+v, %v", test.given, test.own, got, err)
 		}
 	}
-	for _, name := range []string{"median", "p", "px", "p0", "sum ", "max,max"} {
+	for _, name := range []string{"median", "p", "px", "p0", "sum ", "max,max", "count,count"} {
 		v, err := (&Show{Names: strings.Split(name, ",")}).Values(Values{})
 		if name != "sum " && err == nil { // blanks do not matter
 			t.Errorf("--show %s: %+v, want an error", name, v)

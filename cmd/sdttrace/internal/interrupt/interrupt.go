@@ -43,6 +43,15 @@ type Interrupts struct {
 	stderr  io.Writer // for messages to the user; nil for none
 	// preparing is where to say that nothing is attached yet; nil if something may be.
 	preparing io.Writer
+	heldUp    string // what the kernel does not end meanwhile
+}
+
+// HeldUp says that the kernel takes long for something, and on stderr that it does.
+func (in *Interrupts) HeldUp(what string, stderr io.Writer) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.heldUp = what
+	fmt.Fprintf(stderr, "sdttrace: the kernel holds up %s: another tracer, or a program of the kernel, may keep it; Ctrl-C ends sdttrace\n", what)
 }
 
 // unprepared is how long sdttrace may take to end while nothing is attached. Then what it
@@ -65,8 +74,12 @@ func (in *Interrupts) Prepare(stderr io.Writer) (done func()) {
 // giveUp ends this process by a signal if it is still preparing.
 func (in *Interrupts) giveUp(sig syscall.Signal) {
 	in.mu.Lock()
-	stderr := in.preparing
+	stderr, what := in.preparing, in.heldUp
 	in.mu.Unlock()
+	if stderr != nil && what != "" {
+		fmt.Fprintf(stderr, "sdttrace: the kernel still holds up %s: sdttrace ends, and the kernel undoes what was begun when it can\n", what)
+		DieOf(sig)
+	}
 	if stderr != nil {
 		fmt.Fprintln(stderr, "sdttrace: what it looks at, such as a file system, does not answer: it ends without having traced")
 		DieOf(sig)
@@ -205,7 +218,9 @@ func (in *Interrupts) escalate(sig os.Signal) {
 		}
 	case sig == syscall.SIGINT && in.asked == notAsked:
 		in.asked = interrupt
-		if !inForeground() {
+		if inForeground() {
+			c.Signal(syscall.SIGCONT) // it may stand still at a probe
+		} else {
 			c.Signal(syscall.SIGINT)
 		}
 		in.say("interrupted; tracing %s until it ends, Ctrl-C again terminates it", c.Path())

@@ -3,15 +3,15 @@ package list
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -49,6 +49,8 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 		}
 		plan, err := attach.Find(ctx, []string{selector.QuotePath(path) + ":*:*"}, nil)
 		switch {
+		case err != nil && recording.Is(path):
+			without = errors.Join(without, fmt.Errorf("%s is a recording: sdttrace count --by probe --from %s lists its probes", path, shell.Quote(path)))
 		case errors.Is(err, attach.ErrNoMatch):
 			without = errors.Join(without, fmt.Errorf("%s has no probes; its functions are listed by sdttrace list %s", path, selector.Shell("uprobe:"+path+":*")))
 		case err != nil:
@@ -68,17 +70,12 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 		return without
 	}
 	if asJSON {
-		enc := json.NewEncoder(printable.JSONWriter(stdout))
-		enc.SetEscapeHTML(false)
-		for i := range probes {
-			if err := enc.Encode(&probes[i]); err != nil {
-				return output.Error(err)
-			}
+		if err := writeJSON(stdout, probes); err != nil {
+			return output.Error(err)
 		}
 		return without
 	}
-	tw := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "PROBE\tSITES\tARGUMENTS\tREFUSED")
+	t := table{width: l.Width, columns: []column{{name: "PROBE", least: 20, end: true}, {name: "SITES"}, {name: "ARGUMENTS", below: true}, {name: "REFUSED", below: true}}}
 	sites := map[[3]string]int{}
 	line := func(p *fileProbe) [3]string {
 		declared := (&Probe{Args: p.Args, Arguments: p.Arguments}).declared()
@@ -89,11 +86,11 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 	}
 	for i := range probes {
 		if l := line(&probes[i]); sites[l] > 0 {
-			fmt.Fprintf(tw, "%s\t%d\t%s\t%s\n", l[0], sites[l], l[1], l[2])
+			t.rows = append(t.rows, []string{l[0], fmt.Sprint(sites[l]), l[1], l[2]})
 			sites[l] = 0
 		}
 	}
-	if err := tw.Flush(); err != nil {
+	if err := t.write(stdout); err != nil {
 		return output.Error(err)
 	}
 	return without

@@ -3,10 +3,10 @@ package list
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"slices"
+	"strings"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
@@ -26,16 +26,75 @@ type listedFunction struct {
 	Offset   uint64 `json:"offset"`
 	Size     uint64 `json:"size,omitempty"`
 	Address  uint64 `json:"address,omitempty"`
+	Function string `json:"function,omitempty"` // that has the line, or was inlined
+	Inlined  bool   `json:"inlined,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why it cannot be traced
+	// Variables are those in scope, if they are asked for.
+	Variables []listedVariable `json:"variables,omitempty"`
+
+	line bool
+}
+
+// listedVariable is a variable in scope at a line.
+type listedVariable struct {
+	Name     string `json:"name"`
+	Type     string `json:"type,omitempty"`
+	Argument bool   `json:"argument,omitempty"`
+	Global   bool   `json:"global,omitempty"`
+	Reason   string `json:"reason,omitempty"` // why it has no value
+}
+
+// variablesOf returns the variables in scope at a site.
+func variablesOf(p *reader.Probe) (all []listedVariable) {
+	for i := range p.Source.Variables {
+		v := &p.Source.Variables[i]
+		out := listedVariable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global}
+		if v.Err != nil {
+			out.Reason = v.Err.Error()
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// variables returns the function's own variables as text: those of the whole unit, and members of
+// structures, may be many.
+func (f *listedFunction) variables() string {
+	var all []string
+	for _, v := range f.Variables {
+		if v.Global || strings.Contains(v.Name, ".") {
+			continue
+		}
+		text := v.Name
+		if v.Type != "" {
+			text += " " + v.Type
+		}
+		if v.Reason != "" {
+			text += " (" + v.Reason + ")"
+		}
+		all = append(all, printable.String(text))
+	}
+	return cmp.Or(strings.Join(all, ", "), "-")
 }
 
 // selector names the function, and no other, for sdttrace.
 func (f *listedFunction) selector() string {
+	if f.line {
+		return selector.Line(f.Path, f.Name)
+	}
 	return selector.Function(f.Kind, f.Path, f.Name)
 }
 
+// of says which function has the code of a line, "" if the probe is for a function.
+func (f *listedFunction) of() string {
+	if f.Inlined {
+		return f.Function + " (inlined)"
+	}
+	return f.Function
+}
+
 // Functions prints the functions, or instructions, that selectors name.
-func Functions(ctx context.Context, selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
+func (l *List) Functions(ctx context.Context, selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
 	plan, err := attach.Find(ctx, selectors, &attach.FindOptions{Target: attach.Target{PIDs: pids}})
 	if err != nil {
 		return err
@@ -49,6 +108,12 @@ func Functions(ctx context.Context, selectors []string, pids []int, asJSON bool,
 			PID: s.PID, Kind: p.Kind.String(), Provider: p.Provider, Name: p.Name, Path: p.Path,
 			Location: p.Location, Offset: s.Offset, Size: sizeOf(p),
 		}
+		if p.Source != nil {
+			f.Function, f.Inlined, f.line = p.Source.Func, p.Source.Inlined, p.Source.Line != ""
+			if l.Verbose {
+				f.Variables = variablesOf(p)
+			}
+		}
 		if p.Live != nil {
 			f.Address = p.Live.Address
 		}
@@ -58,26 +123,29 @@ func Functions(ctx context.Context, selectors []string, pids []int, asJSON bool,
 	}
 	nameVersions(functions, plan)
 	if asJSON {
-		enc := json.NewEncoder(printable.JSONWriter(stdout))
-		enc.SetEscapeHTML(false)
-		for i := range functions {
-			if err := enc.Encode(&functions[i]); err != nil {
-				return output.Error(err)
-			}
-		}
-		return nil
+		return output.Error(writeJSON(stdout, functions))
 	}
-	tw := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "ADDRESS\tSIZE\tPROBE\tREFUSED")
+	second := "SIZE"
+	if slices.ContainsFunc(functions, func(f listedFunction) bool { return f.Function != "" }) {
+		second = "FUNCTION"
+	}
+	t := table{width: l.Width, columns: []column{{name: "ADDRESS"}, {name: second, least: 12}, {name: "PROBE", least: 20, end: true}, {name: "REFUSED", below: true}}}
+	if l.Verbose && second != "SIZE" {
+		t.columns = append(t.columns, column{name: "VARIABLES", below: true})
+	}
 	for i := range functions {
 		f := &functions[i]
 		reason := printable.String(f.Reason)
 		if reason == "" {
 			reason = "-"
 		}
-		fmt.Fprintf(tw, "%#x\t%d\t%s\t%s\n", f.Location, f.Size, printable.String(selector.Shell(f.selector())), reason)
+		size := fmt.Sprint(f.Size)
+		if second != "SIZE" {
+			size = cmp.Or(printable.String(f.of()), "-")
+		}
+		t.rows = append(t.rows, []string{fmt.Sprintf("%#x", f.Location), size, printable.String(selector.Shell(f.selector())), reason, f.variables()}[:len(t.columns)])
 	}
-	return output.Error(tw.Flush())
+	return output.Error(t.write(stdout))
 }
 
 // nameVersions gives functions of one name their versions: libraries keep what programs

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
@@ -60,8 +59,10 @@ type List struct {
 	Selectors  []selector.Selector
 	Probes     []Probe
 	Silent     remark.Silences
+	Width      int    // of the terminal; 0 for none
 	near       string // what may have been meant if nothing matches
 	distance   int    // of near
+	others     string // a provider that was named, and has other probes
 }
 
 func (l *List) wants(p *reader.Probe) bool {
@@ -72,6 +73,9 @@ func (l *List) wants(p *reader.Probe) bool {
 		}
 		if instead, distance, ok := s.Near(p.Provider, p.Name); ok && (l.near == "" || distance < l.distance) {
 			l.near, l.distance = instead, distance
+		}
+		if s.Provider == p.Provider {
+			l.others = s.Provider
 		}
 	}
 	return len(l.Selectors) == 0
@@ -95,7 +99,7 @@ func (l *List) read(ctx context.Context, pids []int, stderr io.Writer) error {
 		}
 		l.Silent.Announce(stderr)
 		switch {
-		case hidden == 1:
+		case hidden == 1 && (len(l.Probes) == 0 && l.near+l.others == "" || l.Verbose): // else it is PID 1 of a container, and what was asked for is there
 			fmt.Fprintf(stderr, "sdttrace: one process could not be read: %v\n", first)
 		case hidden > 1:
 			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; the first: %v\n", hidden, first)
@@ -112,6 +116,12 @@ func (l *List) read(ctx context.Context, pids []int, stderr io.Writer) error {
 	if len(l.Probes) == 0 {
 		if l.near != "" {
 			return fmt.Errorf("%w, but %s would", ErrNoneMatches, l.near)
+		}
+		if l.others != "" {
+			return fmt.Errorf("%w, but %s has others: sdttrace list %s", ErrNoneMatches, l.others, selector.Shell(l.others+":*"))
+		}
+		if len(l.Selectors) == 0 && len(pids) == 1 {
+			return fmt.Errorf("%w: process %d has none", ErrNoneMatches, pids[0])
 		}
 		return ErrNoneMatches
 	}
@@ -208,42 +218,51 @@ func state(p *reader.Probe) string {
 
 // JSON writes an object a line.
 func (l *List) JSON(w io.Writer) error {
+	return writeJSON(w, l.Probes)
+}
+
+func writeJSON[T any](w io.Writer, list []T) error {
 	enc := json.NewEncoder(printable.JSONWriter(w))
 	enc.SetEscapeHTML(false)
-	for i := range l.Probes {
-		if err := enc.Encode(&l.Probes[i]); err != nil {
+	for i := range list {
+		if err := enc.Encode(&list[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Text writes a table.
-func (l *List) Text(w io.Writer) error {
-	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	arguments := ""
-	if l.Verbose {
-		arguments = "ARGUMENTS\t"
+// watchedBy returns how many tracers watch the probe, "-" if no semaphore counts them.
+func (p *Probe) watchedBy() string {
+	if p.Semaphore == nil {
+		return "-"
 	}
-	fmt.Fprintln(tw, "PID\tCOMM\tPROBE\t"+arguments+"WATCHED\tSITE\tBY\tPATH")
-	for i := range l.Probes {
-		p := &l.Probes[i]
-		watched := "-"
-		if p.Semaphore != nil {
-			watched = fmt.Sprint(p.Count())
-		}
-		state, path := p.State, printable.String(p.Path)
-		if p.Reason != "" && state != stateDeclared {
+	return fmt.Sprint(p.Count())
+}
+
+// Text writes a summary, if there are several providers, and a table.
+func (l *List) Text(w io.Writer) error {
+	if err := l.summary(w); err != nil {
+		return err
+	}
+	t := table{width: l.Width, columns: []column{
+		{name: "PID"}, {name: "COMM", least: 6, drop: true}, {name: "PROBE", least: 20, last: true, end: true}, {name: "ARGUMENTS", below: true},
+		{name: "WATCHED"}, {name: "SITE"}, {name: "BY", least: 6, end: true}, {name: "PATH", least: 12, end: true, drop: true, below: l.Verbose},
+	}}
+	for _, r := range l.folded() {
+		state, path := r.State, printable.String(r.Path)
+		if r.Reason != "" && state != stateDeclared {
 			state += "!"
 		}
-		if l.Verbose {
-			arguments = p.declared() + "\t"
-			if p.Reason != "" {
-				path += " (refused: " + printable.String(p.Reason) + ")"
-			}
+		if r.Reason != "" && l.Verbose {
+			path += " (refused: " + printable.String(r.Reason) + ")"
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s:%s\t%s%s\t%s\t%s\t%s\n", p.PID, printable.String(p.Comm),
-			printable.String(p.Provider), printable.String(p.Name), arguments, watched, state, p.By(), path)
+		t.rows = append(t.rows, []string{
+			r.processes(), named(r.comms), printable.String(r.Provider) + ":" + printable.String(r.Name), r.declared(), r.watchedBy(), state, r.By(), path,
+		})
 	}
-	return tw.Flush()
+	if !l.Verbose {
+		t.without("ARGUMENTS")
+	}
+	return t.write(w)
 }

@@ -90,6 +90,9 @@ func (b *block) args(p *Page, pr *probe, declared *reader.Probe, args []event.Ar
 			continue
 		}
 		known := pr.argument(n, name)
+		if known.kind == "" {
+			known.counts = p.measures(declared, a)
+		}
 		known.note(declared, i, a)
 		b.value(p, pr, known, a)
 		n++
@@ -107,7 +110,9 @@ func (b *block) value(p *Page, pr *probe, known *argument, a *event.Arg) {
 	c.fill(row)
 	k, bits, value, unit := numberOf(a)
 	if k != texts {
-		known.values.add(value)
+		if known.counts {
+			known.values.add(value)
+		}
 		if unit != "" {
 			known.unit = unit
 		}

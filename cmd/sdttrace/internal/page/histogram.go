@@ -2,13 +2,18 @@ package page
 
 import "math"
 
-// histogram counts numbers in buckets, eight from each power of two to the next.
+// histogram counts numbers in buckets, eight from each power of two to the next, and one by one
+// as long as few are distinct: a status that is 200 or 404 has no other median.
 type histogram struct {
 	count    uint64
 	min, max float64
 	sum      float64
 	buckets  map[int]uint64
+	exact    map[float64]uint64 // nil if there are too many
 }
+
+// maxExact bounds how many numbers are told apart.
+const maxExact = 64
 
 // bucketsPerOctave is how many buckets there are from a power of two to the next.
 const bucketsPerOctave = 8
@@ -23,12 +28,23 @@ func (h *histogram) add(v float64) {
 		return
 	}
 	if h.count == 0 {
-		h.min, h.max, h.buckets = v, v, map[int]uint64{}
+		h.min, h.max, h.buckets, h.exact = v, v, map[int]uint64{}, map[float64]uint64{}
 	}
 	h.min, h.max = min(h.min, v), max(h.max, v)
 	h.sum += v
 	h.count++
 	h.buckets[bucketOf(v)]++
+	h.tell(v, 1)
+}
+
+// tell counts a number one by one, unless too many are distinct.
+func (h *histogram) tell(v float64, n uint64) {
+	if h.exact == nil {
+		return
+	}
+	if h.exact[v] += n; len(h.exact) > maxExact {
+		h.exact = nil
+	}
 }
 
 // bucketOf returns the number of the bucket of v: 0 for 0, and numbers of equal size and

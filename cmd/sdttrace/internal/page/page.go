@@ -17,6 +17,8 @@ const (
 // Page adds up events and pairs, and keeps the newest events. Its methods may be called by
 // several goroutines.
 type Page struct {
+	Registers bool // add up what is in registers when functions are called
+
 	text func(dst []byte, a *event.Arg) []byte
 
 	mu      sync.Mutex
@@ -81,11 +83,18 @@ func (p *Page) Add(ev *event.Event) {
 }
 
 // AddPair adds the time from a start to its end. Both are events of their own, for Add.
-func (p *Page) AddPair(start, end *event.Event, took time.Duration) {
+// group is the text by which the times of pairs are added up, empty for none; place is
+// where their span stands among the spans of the page.
+func (p *Page) AddPair(start, end *event.Event, took time.Duration, group string, place int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changes++
-	p.spanOf(start, end).add(p, start, end, took)
+	s := p.spanOf(start, end)
+	s.place = place
+	s.add(p, start, end, took)
+	if group != "" {
+		s.groups.add(group, float64(max(took, 0)))
+	}
 }
 
 func (p *Page) probeOf(provider, name string) *probe {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestHarm(t *testing.T) {
 	for _, at := range []int64{0, math.MaxInt64, math.MinInt64, 1e18} { // of damaged recordings
 		ev.Time = time.Unix(0, at)
 		p.Add(&ev)
-		p.AddPair(&ev, &ev, -1)
+		p.AddPair(&ev, &ev, -1, "", 0)
 	}
 	var out bytes.Buffer
 	if err := p.Write(&out, Summary{Command: harm}); err != nil {
@@ -80,6 +81,27 @@ func TestBuckets(t *testing.T) {
 	}
 	if bucketOf(0) != 0 {
 		t.Errorf("0 is in bucket %d", bucketOf(0))
+	}
+}
+
+// TestExact counts distinct numbers one by one, until there are too many, also of merged groups.
+func TestExact(t *testing.T) {
+	var few, more, merged histogram
+	for i := range 100 {
+		few.add(float64(200 + i%2*204))
+		more.add(float64(i))
+	}
+	merged.merge(&few)
+	merged.merge(&few)
+	if want := [][2]float64{{200, 50}, {404, 50}}; !slices.Equal(few.contents().Exact, want) {
+		t.Errorf("got %v, want %v", few.contents().Exact, want)
+	}
+	if want := [][2]float64{{200, 100}, {404, 100}}; !slices.Equal(merged.contents().Exact, want) {
+		t.Errorf("merged: got %v, want %v", merged.contents().Exact, want)
+	}
+	merged.merge(&more)
+	if more.contents().Exact != nil || merged.contents().Exact != nil {
+		t.Errorf("100 numbers are told apart, want at most %d", maxExact)
 	}
 }
 

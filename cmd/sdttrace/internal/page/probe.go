@@ -1,6 +1,8 @@
 package page
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/go-usdt/usdt/event"
@@ -22,6 +24,7 @@ type argument struct {
 	number int // among those of the probe
 	name   string
 	unit   string // "ns" of durations
+	counts bool   // its numbers are added up
 	kinded
 	values histogram
 }
@@ -52,7 +55,8 @@ const (
 	floats        // float64
 )
 
-// numberOf returns the number of an argument: its bits, and as a float.
+// numberOf returns the number of an argument: its bits, and as a float, which is NaN if it
+// measures nothing.
 func numberOf(a *event.Arg) (k kind, bits uint64, value float64, unit string) {
 	if a.Err != nil {
 		return texts, 0, 0, ""
@@ -66,6 +70,11 @@ func numberOf(a *event.Arg) (k kind, bits uint64, value float64, unit string) {
 		return signed, uint64(v), float64(v), "ns"
 	case float64:
 		return floats, bitsOf(v), v, ""
+	case numbered: // an identifier, if it is shown as a number
+		if n := v.Number(); v.String() == fmt.Sprint(n) {
+			k, bits, _, _ = numberOf(&event.Arg{Value: n})
+			return k, bits, math.NaN(), ""
+		}
 	}
 	return texts, 0, 0, ""
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/symbols"
 )
 
@@ -21,13 +22,13 @@ func TestShown(t *testing.T) {
 	const evil = "x\n\x1b]0;\u202e\u200b\u0085\u2066\U000e0001"
 	p := New(text)
 	stack := func() *event.Stack {
-		return event.SavedStack([]uint64{1}, [][]symbols.Frame{{{Func: evil, File: evil, Module: evil}}}, nil)
+		return decode.SavedStack([]uint64{1}, [][]symbols.Frame{{{Func: evil, File: evil, Module: evil}}}, nil)
 	}
 	one := &event.Event{Time: time.Unix(1e9, 0), Comm: evil, Provider: evil, Name: evil, Stack: stack(), Args: []event.Arg{
 		{Name: evil, Value: evil}, {Name: "s" + evil, Value: event.Struct{{Name: evil, Value: evil}, {Name: "n" + evil, Value: uint64(1)}}},
 	}}
 	p.Add(one)
-	p.AddPair(one, one, time.Second)
+	p.AddPair(one, one, time.Second, "", 0)
 	var out bytes.Buffer
 	if err := p.Write(&out, Summary{Command: evil, Version: evil}); err != nil {
 		t.Fatal(err)

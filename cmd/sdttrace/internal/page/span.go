@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,6 +17,8 @@ type span struct {
 	heat       map[int]*series // by the bucket of the time
 	slowest    []slow          // unordered, until cut
 	least      int64           // what is no longer is not listed
+	groups     groups
+	place      int // among the spans
 }
 
 // slow is a pair that took long.
@@ -24,7 +27,7 @@ type slow struct {
 	Took       int64 // in nanoseconds
 	PID        int
 	Comm       string
-	Start, End string // the arguments, as text
+	Start, End string // the arguments, as text; those of the end that the start does not have
 }
 
 const (
@@ -60,7 +63,7 @@ func (s *span) add(p *Page, start, end *event.Event, took time.Duration) {
 	if len(s.slowest) < maxSlowest || int64(took) > s.least {
 		s.slowest = append(s.slowest, slow{
 			Began: nanos(start.Time), Took: int64(took), PID: start.PID, Comm: start.Comm,
-			Start: p.line(start.Args), End: p.line(end.Args),
+			Start: p.line(start.Args), End: p.line(news(start.Args, end.Args)),
 		})
 	}
 }
@@ -79,6 +82,22 @@ func (s *span) cut() {
 // heatRow returns the row of a time in a heat map: of 1 ns, row 0.
 func heatRow(took time.Duration) int {
 	return int(math.Floor(math.Log2(float64(max(took, 1))) * heatPerOctave))
+}
+
+// news returns the arguments of an end that its start does not have, or has with another value.
+func news(start, end []event.Arg) (all []event.Arg) {
+	if event.Struct(end).IsNil() {
+		return end
+	}
+	for i := range end {
+		same := func(a event.Arg) bool {
+			return a.Name == end[i].Name && a.Err == nil && end[i].Err == nil && reflect.DeepEqual(a.Value, end[i].Value)
+		}
+		if !slices.ContainsFunc(start, same) {
+			all = append(all, end[i])
+		}
+	}
+	return all
 }
 
 // line returns arguments as text.

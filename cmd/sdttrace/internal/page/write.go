@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,8 +19,9 @@ type Summary struct {
 	Command        string // that wrote the page
 	Lost, Filtered uint64 // events
 	Version        string
-	Tree           bool   `json:",omitempty"` // of a server: it also has the tree of probes
-	Losses         []Loss // when Lost were lost, by time
+	Tree           bool     `json:",omitempty"` // of a server: it also has the tree of probes
+	Losses         []Loss   // when Lost were lost, by time
+	Why            []string `json:",omitempty"` // there is nothing to show
 }
 
 // Loss is a time in which N events were lost, in nanoseconds since 1970.
@@ -70,7 +73,8 @@ type argContents struct {
 type values struct {
 	Count         uint64
 	Min, Max, Sum float64
-	Buckets       [][2]int64 // numbers of buckets, and how many values are in them
+	Buckets       [][2]int64   // numbers of buckets, and how many values are in them
+	Exact         [][2]float64 `json:",omitempty"` // values in their order, and how many, if few are distinct
 }
 
 type spanContents struct {
@@ -78,6 +82,7 @@ type spanContents struct {
 	Start, End int // probes
 	Took       *values
 	Heat       []heatContents
+	Groups     []groupContents `json:",omitempty"`
 	Slowest    []slowContents
 }
 
@@ -146,9 +151,10 @@ func (p *Page) contents(s Summary) *contents {
 		}
 		c.Probes = append(c.Probes, pc)
 	}
+	slices.SortStableFunc(p.spans, func(a, b *span) int { return a.place - b.place })
 	for _, known := range p.spans {
 		known.cut()
-		sc := spanContents{Name: known.start.name + " → " + known.end.name, Start: known.start.number, End: known.end.number, Took: known.took.contents()}
+		sc := spanContents{Name: known.start.name + " → " + known.end.name, Start: known.start.number, End: known.end.number, Took: known.took.contents(), Groups: known.groups.contents()}
 		for row, s := range known.heat {
 			sc.Heat = append(sc.Heat, heatContents{row, s.counts})
 		}
@@ -171,6 +177,9 @@ func (h *histogram) contents() *values {
 	}
 	for b, n := range h.buckets {
 		v.Buckets = append(v.Buckets, [2]int64{int64(b), int64(n)})
+	}
+	for _, number := range slices.Sorted(maps.Keys(h.exact)) {
+		v.Exact = append(v.Exact, [2]float64{number, float64(h.exact[number])})
 	}
 	return v
 }

@@ -22,6 +22,7 @@ import (
 // Clicked is what a page has attached to: a session for each probe.
 type Clicked struct {
 	ctx      context.Context
+	what     *attach.EventOptions
 	opts     *attach.Options
 	page     *page.Page
 	meanings format.Meanings
@@ -47,8 +48,8 @@ const maxClicked = 64
 
 // NewClicked returns what a page may attach to. openError says what an error of opening means to
 // users.
-func NewClicked(ctx context.Context, opts *attach.Options, p *page.Page, meanings format.Meanings, openError func(error) error) *Clicked {
-	return &Clicked{ctx: ctx, opts: opts, page: p, meanings: meanings, failed: openError, sessions: map[serve.Probe]*click{}}
+func NewClicked(ctx context.Context, what *attach.EventOptions, opts *attach.Options, p *page.Page, meanings format.Meanings, openError func(error) error) *Clicked {
+	return &Clicked{ctx: ctx, what: what, opts: opts, page: p, meanings: meanings, failed: openError, sessions: map[serve.Probe]*click{}}
 }
 
 // Change attaches to a probe, or detaches from it, by a session that is done when c.ctx is.
@@ -68,7 +69,7 @@ func (c *Clicked) Change(_ context.Context, wanted serve.Change) error {
 	case strings.ContainsAny(wanted.Provider+wanted.Name, `:*?[]\`):
 		return serve.RequestError("its name has characters of patterns: trace it by sdttrace PROBE")
 	}
-	s, err := attach.Open(c.ctx, []string{wanted.Provider + ":" + wanted.Name}, c.opts)
+	s, err := attach.OpenEvents(c.ctx, []string{wanted.Provider + ":" + wanted.Name}, c.what, c.opts)
 	if err != nil {
 		return c.failed(err)
 	}

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/version"
 )
@@ -18,7 +20,9 @@ import (
 type Filler struct {
 	Page     *page.Page
 	Meanings *format.Meanings
-	Limit    uint64 // of events; 0 for none
+	Limit    uint64   // of events; 0 for none
+	By       []string // the key of the groups of each span; empty for one that fits
+	Stacks   []string // the probes whose stacks are shown, as PROVIDER:NAME; nil for all
 }
 
 // Fill adds events and pairs until there are enough or no more. Counts are complete then.
@@ -32,7 +36,10 @@ func (f *Filler) add(t *session.Timeline, cancel context.CancelFunc) (first erro
 	t.Each(func(one *session.Delivered, err error) bool {
 		first = cmp.Or(first, err)
 		if one.Event != nil && one.Event.Probe != nil {
-			f.Meanings.Event(one.Event)
+			f.Meanings.Event(one.Event, true)
+			if f.Stacks != nil && !slices.Contains(f.Stacks, one.Event.Provider+":"+one.Event.Name) {
+				one.Event.Stack = nil
+			}
 			f.Page.Add(one.Event)
 			n++
 		}
@@ -41,11 +48,13 @@ func (f *Filler) add(t *session.Timeline, cancel context.CancelFunc) (first erro
 			if pair.Start.Probe == nil || one.End.Probe == nil {
 				continue
 			}
+			f.Meanings.Event(&pair.Start, true)
 			if t.Matched() { // no other session delivers their events
+				f.Meanings.Event(one.End, true)
 				f.Page.Add(&pair.Start)
 				f.Page.Add(one.End)
 			}
-			f.Page.AddPair(&pair.Start, one.End, pair.Took)
+			f.Page.AddPair(&pair.Start, one.End, pair.Took, f.group(pair, one.End), pair.Span)
 		}
 		if n == f.Limit && n > 0 {
 			cancel()
@@ -56,13 +65,13 @@ func (f *Filler) add(t *session.Timeline, cancel context.CancelFunc) (first erro
 	return first
 }
 
-// Summary returns what a page says of a session that a command traces.
-func Summary(t *session.Timeline, command string) (page.Summary, error) {
+// Summary returns what a page says of a session that a command traces, and why there is nothing to show.
+func Summary(t *session.Timeline, command string, asked remark.Asked) (page.Summary, error) {
 	st, err := t.Stats()
 	if err != nil {
 		return page.Summary{}, err
 	}
-	summary := page.Summary{Command: command, Lost: st.Lost, Version: version.String()}
+	summary := page.Summary{Command: command, Lost: st.Lost, Version: version.String(), Why: remark.Why(t, asked)}
 	summary.Losses = pageLosses(t.Losses())
 	if !t.Matched() {
 		summary.Filtered = st.Filtered // not what pairs have left out

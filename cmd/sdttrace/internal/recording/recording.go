@@ -150,6 +150,9 @@ func in(dir, part string) (files []string, err error) {
 // none, those of its PID in a directory.
 func ofProcess(pid int, dir string) (files []string, err error) {
 	maps, missing := procfs.Maps(pid)
+	if missing == nil && len(maps) == 0 {
+		missing = os.ErrNotExist // it has ended, and its parent has not waited for it
+	}
 	err = missing
 	mapped := map[string]bool{}
 	for _, m := range maps {
@@ -171,7 +174,7 @@ func ofProcess(pid int, dir string) (files []string, err error) {
 	case len(files) > 0:
 		return files, nil
 	case errors.Is(err, os.ErrNotExist) && dir == "":
-		return nil, fmt.Errorf("process %d has ended: name the file of its recording, or the directory, as in --from DIR/%d", pid, pid)
+		return nil, fmt.Errorf("there is no process %d: if it ran with a flight recorder (USDT_RECORDER=DIR), its recording is in that directory: --from DIR/%d", pid, pid)
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("process %d has ended, and there is no recording of it in %s", pid, dir)
 	case err != nil:
@@ -215,6 +218,9 @@ func (r *Set) readable(files []string) []string {
 	r.unreadable = append(r.unreadable, errs...)
 	return some
 }
+
+// Is reports whether a file is a recording of either kind.
+func Is(path string) bool { return try(path) == nil }
 
 // try returns why a file cannot be read as a recording of either kind.
 func try(path string) error {

@@ -15,7 +15,7 @@ import (
 func Children(w io.Writer, pids []int) {
 	for _, pid := range pids {
 		if n := untracedChildren(pid, pids); n > 0 {
-			fmt.Fprintf(w, "sdttrace: process %d has %d children that run the same program and are not traced: name them as well, or leave out -p\n", pid, n)
+			fmt.Fprintf(w, "sdttrace: process %d has %d children that run the same program and are not traced: --children traces them as well\n", pid, n)
 		}
 	}
 }
@@ -48,4 +48,15 @@ func untracedChildren(pid int, traced []int) int {
 		}
 	}
 	return n
+}
+
+// Childless says that the processes which a command starts are not traced, if so.
+func Childless(children, user bool) string {
+	switch {
+	case children:
+		return ""
+	case user:
+		return "; processes that it starts are not traced, so a shell has to exec the program"
+	}
+	return "; processes that it starts are not traced, which --children does"
 }

@@ -1,10 +1,13 @@
 package remark
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
+	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -12,12 +15,14 @@ import (
 
 // NewSites reports the sites that are attached to while sdttrace runs.
 type NewSites struct {
-	s      session.Session
-	stderr io.Writer
-	known  int
-	held   *command.Command // nil if there is none
-	stop   chan struct{}
-	done   chan struct{}
+	stderr  io.Writer
+	held    *command.Command // nil if there is none
+	verbose bool
+	stop    chan struct{}
+	done    sync.WaitGroup
+
+	mu   sync.Mutex
+	news attach.Plan // sites that have yet to be reported
 
 	suspects int           // sites of a held command that may be late
 	delay    time.Duration // by how much
@@ -30,11 +35,23 @@ type NewSites struct {
 const announceEvery = 100 * time.Millisecond
 
 // WatchSites reports on stderr, soon after it happens, which sites are
-// attached to beside the first known ones. held is the command, if there is one.
-func WatchSites(s session.Session, stderr io.Writer, known int, held *command.Command) *NewSites {
-	l := &NewSites{s: s, stderr: stderr, known: known, held: held, stop: make(chan struct{}), done: make(chan struct{})}
-	go func() {
-		defer close(l.done)
+// attached to beside the first known ones. held is the command, if there is one. It ends with the
+// session, after which Finish is called.
+func WatchSites(s session.Session, stderr io.Writer, known int, held *command.Command, verbose bool) *NewSites {
+	l := &NewSites{stderr: stderr, held: held, verbose: verbose, stop: make(chan struct{})}
+	l.done.Go(func() {
+		for site, left := range s.Sites(context.Background()) {
+			if left {
+				continue
+			}
+			if known--; known < 0 {
+				l.mu.Lock()
+				l.news = append(l.news, site)
+				l.mu.Unlock()
+			}
+		}
+	})
+	l.done.Go(func() {
 		tick := time.NewTicker(announceEvery)
 		defer tick.Stop()
 		for {
@@ -45,15 +62,17 @@ func WatchSites(s session.Session, stderr io.Writer, known int, held *command.Co
 				l.announce()
 			}
 		}
-	}()
+	})
 	return l
 }
 
 func (l *NewSites) announce() {
 	l.acquit(announceEvery)
 	l.announceCopied()
-	more, known := l.s.PlanSince(l.known)
-	l.known = known
+	l.mu.Lock()
+	more := l.news
+	l.news = nil
+	l.mu.Unlock()
 	if len(more) == 0 {
 		return
 	}
@@ -71,7 +90,7 @@ func (l *NewSites) announce() {
 		delay = 0
 	}
 	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), command.Lateness(delay))
-	sites(l.stderr, more)
+	sites(l.stderr, more, l.verbose)
 }
 
 // announceCopied reports once that the command runs a copy of its code.
@@ -101,7 +120,7 @@ func (l *NewSites) acquit(after time.Duration) {
 // Finish reports the rest, and ends the reports.
 func (l *NewSites) Finish() {
 	close(l.stop)
-	<-l.done
+	l.done.Wait()
 	l.announce()
 	l.acquit(0)
 }

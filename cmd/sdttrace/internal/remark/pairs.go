@@ -3,7 +3,6 @@ package remark
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
@@ -12,65 +11,98 @@ import (
 // nesting is how many starts of one key may wait, see [attach.PairStats].
 const nesting = 32
 
-// Pairs reports what became of the events of a latency.
-func Pairs(stderr io.Writer, l *attach.Latency) error {
-	p, err := l.Pairs()
-	if err != nil {
-		return err
-	}
-	return unpaired(stderr, fmt.Sprintf("%d pairs", p.Pairs), &p)
+// span is what became of the starts and ends of a session's pairs.
+type span struct {
+	attach.PairStats
+	text   string   // START,END of one of several, and ": "; empty for the only pairs that there are
+	probes []string // of one of several
 }
 
-// unpaired reports what pairs there were, and what became of other starts and ends.
-func unpaired(stderr io.Writer, pairs string, p *attach.PairStats) error {
-	_, err := fmt.Fprintf(stderr, "sdttrace: %s, %d filtered by --where; %d starts without an end, %d ends without a start; %d starts evicted because the table was full, %d because more than %d nested\n",
-		pairs, p.Dropped, p.Pending, p.Unstarted, p.Evicted, p.TooDeep, nesting)
-	if err == nil && p.Torn > 0 {
-		_, err = fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", p.Torn)
+// unfired reports whether neither a start nor an end has fired.
+func (s *span) unfired() bool { return s.PairStats == attach.PairStats{} }
+
+// spansOf returns the pairs of a session.
+func spansOf(s session.Session) (all []span, err error) {
+	var one span
+	switch s := s.(type) {
+	case *attach.Latency:
+		one.PairStats, err = s.Pairs()
+	case *attach.Pairs:
+		one.PairStats, err = s.Counts()
+	case *session.Timeline:
+		for i := range s.Spans {
+			p, err := s.Counts(i)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, span{p, s.Spans[i].Text + ": ", []string{s.Spans[i].Start, s.Spans[i].End}})
+		}
+		return all, nil
+	default:
+		return nil, nil
 	}
-	if why := lonely(p); err == nil && why != "" {
-		_, err = fmt.Fprintf(stderr, "sdttrace: %s\n", why)
-	}
-	return err
+	return []span{one}, err
 }
 
-// lonely says what to look at where there is no pair, "" where there are some or no events.
-func lonely(p *attach.PairStats) string {
+// pairs returns what the summary says of pairs, in front of their events; "" of other sessions, and
+// of several spans, which have a line each.
+func pairs(stderr io.Writer, s session.Session) (string, error) {
+	all, err := spansOf(s)
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	for i := range all {
+		text := all[i].text + matched(stderr, &all[i].PairStats)
+		if len(all) == 1 {
+			return text + "; ", nil
+		}
+		fmt.Fprintf(stderr, "sdttrace: %s\n", text)
+	}
+	return "", nil
+}
+
+// matched returns what pairs there were, and what became of other starts and ends, if there were any.
+func matched(stderr io.Writer, p *attach.PairStats) string {
+	text := fmt.Sprintf("%d pairs", p.Pairs)
+	if p.Fast > 0 {
+		text = fmt.Sprintf("%d slow ones of %d pairs", p.Pairs-p.Fast, p.Pairs)
+	}
+	for _, c := range []struct {
+		n    uint64
+		text string
+	}{
+		{p.Dropped, "%d filtered by --where"},
+		{p.Pending, "%d starts without an end"},
+		{p.Unstarted, "%d ends without a start"},
+		{p.Evicted, "%d starts evicted since the table was full"},
+		{p.TooDeep, fmt.Sprintf("%%d starts evicted since more than %d nested", nesting)},
+	} {
+		if c.n > 0 {
+			text += ", " + fmt.Sprintf(c.text, c.n)
+		}
+	}
+	if p.Torn > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", p.Torn)
+	}
+	return text
+}
+
+// lonely says why there is no pair, and what to look at, "" where there are some or no events.
+func lonely(p *attach.PairStats, where string, recorded bool) string {
 	starts, ends := p.Pending+p.TooDeep+p.Evicted, p.Unstarted
+	longer, enough := "trace for longer, or ", "trace for longer than a pair takes, or "
+	if recorded {
+		longer, enough = "", ""
+	}
 	switch {
+	case p.Pairs == 0 && p.Dropped > 0 && where != "":
+		return fmt.Sprintf("%s held for none of %d pairs", where, p.Dropped)
 	case p.Pairs+p.Dropped+p.Torn > 0 || starts+ends == 0:
 		return ""
 	case ends == 0:
-		return "no end has fired: trace for longer, or name another end"
+		return "no end has fired: " + longer + "name another end"
 	case starts == 0:
-		return "no start has fired: trace for longer, or name another start"
+		return "no start has fired: " + longer + "name another start"
 	}
-	return "no start has found its end: trace for longer than a pair takes, or name arguments that are equal in both by --key, or behind the span; with machine among them, pairs are of any two processes"
-}
-
-// SlowPairs reports what became of the events of pairs.
-func SlowPairs(stderr io.Writer, p *attach.Pairs, slower time.Duration) error {
-	c, err := p.Counts()
-	if err != nil {
-		return err
-	}
-	pairs := fmt.Sprintf("%d pairs", c.Pairs)
-	if slower > 0 {
-		pairs = fmt.Sprintf("%d of %d pairs took longer than %v", c.Pairs-c.Fast, c.Pairs, slower)
-	}
-	return unpaired(stderr, pairs, &c)
-}
-
-// Spans reports what became of starts and ends.
-func Spans(stderr io.Writer, t *session.Timeline) error {
-	for i := range t.Spans {
-		c, err := t.Counts(i)
-		if err != nil {
-			return err
-		}
-		if err := unpaired(stderr, fmt.Sprintf("%s: %d pairs", t.Spans[i].Text, c.Pairs), &c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return "no start has found its end: " + enough + "name arguments that are equal in both by --key, or behind the span; with machine among them, pairs are of any two processes"
 }

@@ -7,6 +7,23 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
+// TestMatched says what became of starts and ends in one short line, without what there is none of.
+func TestMatched(t *testing.T) {
+	for _, c := range []struct {
+		stats attach.PairStats
+		want  string
+	}{
+		{attach.PairStats{Pairs: 49}, "49 pairs"},
+		{attach.PairStats{Pairs: 8, Fast: 6, Unstarted: 1}, "2 slow ones of 8 pairs, 1 ends without a start"},
+		{attach.PairStats{Pairs: 1, Dropped: 2, Pending: 3, Evicted: 4, TooDeep: 5}, "1 pairs, 2 filtered by --where, 3 starts without an end, 4 starts evicted since the table was full, 5 starts evicted since more than 32 nested"},
+	} {
+		var stderr strings.Builder
+		if got := matched(&stderr, &c.stats); got != c.want || stderr.Len() > 0 {
+			t.Errorf("%+v: %q, want %q; on stderr %q", c.stats, got, c.want, &stderr)
+		}
+	}
+}
+
 func TestLonely(t *testing.T) {
 	for _, c := range []struct {
 		stats attach.PairStats
@@ -21,7 +38,7 @@ func TestLonely(t *testing.T) {
 		{attach.PairStats{Unstarted: 3}, "no start has fired"},
 		{attach.PairStats{Evicted: 1, Unstarted: 3}, "with machine among them"},
 	} {
-		if got := lonely(&c.stats); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := lonely(&c.stats, "", false); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.stats, got, c.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
@@ -11,10 +12,10 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
-// Plan reports what is traced.
-func Plan(w io.Writer, plan attach.Plan) {
+// Plan reports what is traced; verbose, also what only those ask for who look at kernels.
+func Plan(w io.Writer, plan attach.Plan, verbose bool) {
 	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
-	sites(w, plan)
+	sites(w, plan, verbose)
 }
 
 // maxFaultsShown bounds the faults that are named.
@@ -29,23 +30,39 @@ func Faults(w io.Writer, s session.Session) {
 			fmt.Fprintf(w, "sdttrace: and %d more arguments that could not be read\n", len(faults)-i)
 			return
 		}
-		p, fate := &f.Site.Probe, "did not pass"
+		p, fate, read := &f.Site.Probe, "did not pass", "read"
 		if f.Lost {
-			fate = "are lost"
+			fate, read = "are lost", "added up"
 		}
-		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %d events %s, as %s could not be read: %v", format.KindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, f.Events, fate, f.Argument, f.Err)
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %d events %s, as %s could not be %s: %v", format.KindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, f.Events, fate, f.Argument, read, f.Err)
 		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}
 }
 
 // sites reports why sites are not traced, what of their events cannot be computed, and
 // the other remarks of the plan, once per cause.
-func sites(w io.Writer, plan attach.Plan) { printSome(w, plan, true) }
+func sites(w io.Writer, plan attach.Plan, verbose bool) { printSome(w, plan, true, verbose) }
+
+// internals begins the notes of a site that say how the kernel probes it.
+const internals = "nop"
 
 // Incomplete reports what sums and groups lack of the events of sites.
-func Incomplete(w io.Writer, plan attach.Plan) { printSome(w, plan, false) }
+func Incomplete(w io.Writer, plan attach.Plan) { printSome(w, plan, false, false) }
 
-func printSome(w io.Writer, plan attach.Plan, all bool) {
+// Unfit returns why no site is traced, if the condition fits none; nil otherwise.
+func Unfit(plan attach.Plan) error {
+	for i := range plan {
+		if where := (*attach.WhereError)(nil); !errors.As(plan[i].Reason, &where) {
+			return nil
+		}
+	}
+	if len(plan) == 0 {
+		return nil
+	}
+	return plan[0].Reason
+}
+
+func printSome(w io.Writer, plan attach.Plan, all, verbose bool) {
 	type cause struct {
 		remark string
 		first  *attach.Site
@@ -76,7 +93,7 @@ func printSome(w io.Writer, plan attach.Plan, all bool) {
 			add(s, err.Error())
 		}
 		for _, n := range s.Notes {
-			if all {
+			if all && (verbose || !strings.HasPrefix(n, internals)) {
 				add(s, n)
 			}
 		}

@@ -50,13 +50,17 @@ func Summary(stderr io.Writer, s session.Session) error {
 	}
 	p := s.Plan()
 	attached := fmt.Sprintf("attached %d of %d sites", p.Attached(), len(p))
-	if _, known := s.PlanSince(0); known > len(p) {
-		attached += fmt.Sprintf("; %d others are gone", known-len(p))
+	if gone := int(st.Found) - len(p); gone > 0 {
+		attached += fmt.Sprintf("; %d others are gone", gone)
 	}
 	if s.Via() == attach.ViaRecording {
 		attached = fmt.Sprintf("of %d probes", len(p))
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered%s; %s\n", st.Received, st.Lost, st.Filtered, unread, attached)
+	paired, err := pairs(stderr, s)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stderr, "sdttrace: %s%d events, %d lost, %d filtered%s; %s\n", paired, st.Received, st.Lost, st.Filtered, unread, attached)
 	return err
 }
 

@@ -1,29 +1,34 @@
 package remark
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 
-	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/prototype"
+	"github.com/go-usdt/usdt/reader"
 )
 
-// Unfired reports why probes may not have fired, if none has, as far as that is known of their
-// programs.
-func Unfired(stderr io.Writer, s session.Session, table *prototype.Table) {
-	st, err := s.Stats()
-	if err != nil || st.Fired+st.Missed > 0 || s.Via() == attach.ViaRecording {
-		return
+// Seldom reports which of the probes fire less often than their names say, and when.
+func Seldom(stderr io.Writer, s session.Session, table *prototype.Table) {
+	note := func(p *reader.Probe) string { return table.Note(p.Path, p.Provider, p.Name) }
+	for _, text := range known(s.Plan(), ": ", note) {
+		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(text))
 	}
-	said := map[string]bool{}
-	for _, site := range s.Plan() {
-		probe := site.Probe.Provider + ":" + site.Probe.Name
-		why := table.Silent(site.Probe.Provider, site.Probe.Name)
-		if why != "" && !said[probe] {
-			said[probe] = true
-			fmt.Fprintf(stderr, "sdttrace: %s has not fired: %s\n", printable.String(probe), why)
+}
+
+// Ended reports which of the processes that were traced have ended.
+func Ended(stderr io.Writer, pids []int) {
+	for _, pid := range pids {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		if errors.Is(err, fs.ErrNotExist) || bytes.Contains(status, []byte("\nState:\tZ")) && len(threads) < 2 {
+			fmt.Fprintf(stderr, "sdttrace: process %d has ended\n", pid)
 		}
 	}
 }

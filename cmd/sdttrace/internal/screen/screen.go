@@ -48,6 +48,16 @@ func New(w io.Writer) *Screen {
 	return s
 }
 
+// Width returns the columns of the terminal to which a writer writes, 0 if it is none.
+func Width(w io.Writer) int {
+	f, ok := printable.Behind(w).(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _ := (&Screen{out: f}).size()
+	return width
+}
+
 // size returns the terminal's columns and lines; zeros of what is no terminal.
 func (s *Screen) size() (width, height int) {
 	size, err := unix.IoctlGetWinsize(int(s.out.Fd()), unix.TIOCGWINSZ)
@@ -79,8 +89,9 @@ func (s *Screen) paint() error {
 	b.WriteString("\r") // over the ^C that a terminal shows
 	s.drawn = 0
 	line := func(text []byte) {
+		b.WriteString(eraseToEndOfLine) // behind a line that ends in the last column it would erase that
 		b.Write(cut(text, width))
-		b.WriteString(eraseToEndOfLine + "\r\n")
+		b.WriteString("\r\n")
 		s.drawn++
 	}
 	line([]byte(s.title))

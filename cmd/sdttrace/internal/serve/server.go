@@ -27,6 +27,9 @@ type Options struct {
 	// Change attaches to a probe of the tree, or detaches from it; nil if the page is read-only.
 	// It returns a [RequestError] if the request is wrong.
 	Change func(context.Context, Change) error
+	// Keep writes a file, one of [Downloads], of the events that the page shows; nil if
+	// none are offered.
+	Keep func(ctx context.Context, as string, w io.Writer) error
 }
 
 // Change is what the page asks for by a click.
@@ -56,6 +59,8 @@ type Server struct {
 	// absent is after how long a page that does not ask has been closed, away after how long
 	// one has that gave up its request: one that pauses, or goes on, does that to ask anew.
 	absent, away time.Duration
+
+	keeping sync.Mutex // one download gathers events
 
 	mu       sync.Mutex
 	tabs     map[string]tab // pages that are shown
@@ -89,6 +94,7 @@ func New(l net.Listener, o Options) *Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.document)
 	mux.HandleFunc("GET /update", s.update)
+	mux.HandleFunc("GET /download", s.download)
 	mux.HandleFunc("GET /probes", s.tree)
 	mux.HandleFunc("POST /probes", s.change)
 	s.http = http.Server{

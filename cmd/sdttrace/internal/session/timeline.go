@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
@@ -16,6 +17,7 @@ type Timeline struct {
 	events  *attach.Session // without spans
 	spanned *attach.Spans   // of events and of spans
 	pairs   *attach.Pairs   // of one span alone, which the kernel matches
+	matched bool            // there is nothing but one span
 }
 
 // watched is a session whatever it delivers.
@@ -25,8 +27,12 @@ type watched interface {
 	Losses() []attach.Loss
 }
 
-// Watch attaches to the probes of events, and to those of spans, see [ParseSpan].
-func Watch(ctx context.Context, probes, texts []string, opts *attach.Options) (t *Timeline, err error) {
+// Watch attaches to the probes of events and of spans, see [ParseSpan]. The newest events
+// stay in memory for WriteKept, in so many bytes; 0 for none. what and opts may be nil.
+func Watch(ctx context.Context, probes, texts []string, what *attach.EventOptions, opts *attach.Options, keep int) (t *Timeline, err error) {
+	if what == nil {
+		what = &attach.EventOptions{}
+	}
 	t = &Timeline{}
 	var spans []attach.Span
 	for _, text := range texts {
@@ -36,17 +42,18 @@ func Watch(ctx context.Context, probes, texts []string, opts *attach.Options) (t
 		}
 		t.Spans, spans = append(t.Spans, s), append(spans, attach.Span{Start: s.Start, End: s.End, Key: s.Key})
 	}
+	t.matched = len(spans) == 1 && len(probes) == 0
 	switch {
-	case len(spans) == 0:
-		t.events, err = attach.Open(ctx, probes, opts)
+	case len(spans) == 0 && keep == 0:
+		t.events, err = attach.OpenEvents(ctx, probes, what, opts)
 		t.watched = t.events
-	case len(spans) == 1 && len(probes) == 0:
-		t.pairs, err = attach.OpenPairs(ctx, spans[0].Start, spans[0].End, &attach.PairOptions{Key: spans[0].Key}, opts)
+	case t.matched && keep == 0 && what.Sample <= 1:
+		t.pairs, err = attach.OpenPairs(ctx, spans[0].Start, spans[0].End, &attach.PairOptions{Key: spans[0].Key, RingSize: what.RingSize, MaxString: what.MaxString}, opts)
 		if t.watched = t.pairs; err != nil {
 			err = fmt.Errorf("--span %s: %w", texts[0], err)
 		}
 	default:
-		t.spanned, err = attach.OpenSpans(ctx, probes, spans, opts)
+		t.spanned, err = attach.OpenSpans(ctx, probes, &attach.SpanOptions{Spans: spans, RingSize: what.RingSize, MaxString: what.MaxString, Sample: what.Sample, Keep: keep}, opts)
 		t.watched = t.spanned
 	}
 	return t, err
@@ -100,6 +107,9 @@ func (t *Timeline) Counts(span int) (attach.PairStats, error) {
 // OfEvents returns what shows the events of a session.
 func OfEvents(s *attach.Session) *Timeline { return &Timeline{watched: s, events: s} }
 
+// WriteKept writes the newest events as a recording.
+func (t *Timeline) WriteKept(w io.Writer) error { return t.spanned.WriteKept(w) }
+
 // Matched reports whether only pairs are delivered, which the kernel may have matched: then events
 // are those of pairs.
-func (t *Timeline) Matched() bool { return t.pairs != nil }
+func (t *Timeline) Matched() bool { return t.matched }

@@ -18,8 +18,8 @@ type tracing struct {
 }
 
 // follow opens a session of a probe, and calls add with each event of the control group.
-func (s *Source) follow(ctx context.Context, t *tracing, probe string, opts *attach.Options, add func(*event.Event)) (err error) {
-	if t.session, err = attach.Open(ctx, s.selectorsOf(probe), opts); err != nil {
+func (s *Source) follow(ctx context.Context, t *tracing, probe string, what *attach.EventOptions, opts *attach.Options, add func(*event.Event)) (err error) {
+	if t.session, err = attach.OpenEvents(ctx, s.selectorsOf(probe), what, opts); err != nil {
 		return err
 	}
 	t.done = make(chan struct{})

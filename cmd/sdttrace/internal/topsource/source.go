@@ -144,7 +144,7 @@ func (s *Source) Arguments(probe string) (names []string) {
 		name := fmt.Sprintf("arg%d", i)
 		if known != nil && i < len(known.Params) {
 			switch k := known.Params[i].Kind; k {
-			case prototype.Unsigned, prototype.Signed, prototype.Float:
+			case prototype.Unsigned, prototype.Signed, prototype.Integer, prototype.Float:
 				if known.Params[i].Name != "" {
 					name = known.Params[i].Name
 				}

@@ -31,13 +31,13 @@ func (s *Source) Stacks(ctx context.Context, probe string, pid, sample int, unwi
 	if err != nil {
 		return nil, err
 	}
-	opts.Sample, opts.MaxString, opts.RingSize = sample, 1, 4<<20
+	what := &attach.EventOptions{Sample: sample, MaxString: 1, RingSize: 4 << 20}
 	opts.Stack, opts.Unwind = attach.MaxStack, unwind
 	if site := s.site(probe); site != nil && site.Probe.Kind == reader.Uprobe {
 		opts.Args = []string{"none"}
 	}
 	t := &stacks{counts: map[string]uint64{}}
-	err = s.follow(ctx, &t.tracing, probe, opts, func(ev *event.Event) {
+	err = s.follow(ctx, &t.tracing, probe, what, opts, func(ev *event.Event) {
 		if ev.Stack != nil {
 			t.add(stackText(ev.Stack), 1)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cgroup"
@@ -36,9 +35,9 @@ func (s *Source) Events(ctx context.Context, probe string, pid, sample int) (top
 	if err != nil {
 		return nil, err
 	}
-	opts.Sample, opts.MaxString, opts.RingSize = sample, 256, 1<<20
+	what := &attach.EventOptions{Sample: sample, MaxString: 256, RingSize: 1 << 20}
 	t, m := &events{}, &format.Meanings{Table: s.Prototypes}
-	if err := s.follow(ctx, &t.tracing, probe, opts, func(ev *event.Event) { t.add(m, ev) }); err != nil {
+	if err := s.follow(ctx, &t.tracing, probe, what, opts, func(ev *event.Event) { t.add(m, ev) }); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -55,7 +54,7 @@ type events struct {
 const maxEvents = 512
 
 func (t *events) add(m *format.Meanings, ev *event.Event) {
-	m.Event(ev)
+	m.Event(ev, true)
 	line := string(format.AppendText(nil, ev))
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,12 +117,12 @@ func (h *histogram) Lines(n int) []string {
 	for i := range groups {
 		h.total.Count += groups[i].Count
 		h.total.Meaning = groups[i].Meaning
-		h.total.Hist = addBuckets(h.total.Hist, groups[i].Hist)
+		h.total.Hist = format.AddBuckets(h.total.Hist, groups[i].Hist)
 	}
 	if h.total.Count == 0 {
 		return []string{"no event yet"}
 	}
-	text := string(format.AppendGroup(nil, &format.Group{Group: &h.total, At: time.Now(), Unit: h.unit}))
+	text := fmt.Sprintf("%s events\n%s", format.AppendCount(nil, h.total.Count), format.AppendHist(nil, &h.total, h.unit, false, 0))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) > n {
 		lines = append(lines[:n-1], fmt.Sprintf("  … and %d buckets more", len(lines)-n+1))
@@ -133,22 +132,3 @@ func (h *histogram) Lines(n int) []string {
 
 // Close detaches.
 func (h *histogram) Close() error { return h.from.Close() }
-
-// addBuckets returns the sum of two histograms of equal bounds. Each has all buckets
-// from its first to its last.
-func addBuckets(a, b []total.Bucket) []total.Bucket {
-	out := make([]total.Bucket, 0, len(a)+len(b))
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].Lo < b[0].Lo:
-			out, a = append(out, a[0]), a[1:]
-		case len(a) == 0 || b[0].Lo < a[0].Lo:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			sum := a[0]
-			sum.N += b[0].N
-			out, a, b = append(out, sum), a[1:], b[1:]
-		}
-	}
-	return out
-}

@@ -38,9 +38,10 @@ function niceSteps(most, wanted) {
 
 // timeAxis draws times below a chart, and the selected time over it.
 function timeAxis(g, box, from, to) {
-  const step = timeSteps.find(s => (to - from) / s <= box.width / 110) || 8.64e13;
+  const digitsOf = step => step >= 1e9 ? 0 : Math.min(9, Math.ceil(9 - Math.log10(step)));
+  const step = timeSteps.find(s => (to - from) / s <= box.width / (g.measureText(clock(from, digitsOf(s))).width + 20)) || 8.64e13;
   const origin = Number((trace.first + BigInt(trace.Zone) * 1000000000n) % BigInt(step));
-  const digits = step >= 1e9 ? 0 : Math.min(9, Math.ceil(9 - Math.log10(step)));
+  const digits = digitsOf(step);
   g.fillStyle = colors.soft;
   g.textAlign = "center";
   g.textBaseline = "top";
@@ -48,10 +49,23 @@ function timeAxis(g, box, from, to) {
     const x = box.x + (t - from) / (to - from) * box.width;
     g.fillStyle = colors.line;
     g.fillRect(Math.round(x), box.y + box.height, 1, 4);
-    if (x < box.x + 24 || x > box.x + box.width - 24) continue;
+    const text = clock(t, digits), half = g.measureText(text).width / 2;
+    if (x + half > box.x + box.width + 8) continue;
     g.fillStyle = colors.soft;
-    g.fillText(clock(t, digits), x, box.y + box.height + 7);
+    g.fillText(text, x, box.y + box.height + 7);
   }
+}
+
+// placeLabels returns where labels fit below one another in a row, of [text, x, align]: earlier ones
+// first, and none over another.
+function placeLabels(g, labels, from, to) {
+  const placed = [];
+  for (const [text, x, align] of labels) {
+    const width = g.measureText(text).width;
+    const left = Math.max(from, Math.min(to - width, align === "left" ? x : align === "right" ? x - width : x - width / 2));
+    if (placed.every(p => left >= p.left + p.width + 8 || left + width + 8 <= p.left)) placed.push({ text, left, width });
+  }
+  return placed;
 }
 
 // lossBands returns where events were lost in a chart. Bands that are close are one.

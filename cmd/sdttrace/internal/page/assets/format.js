@@ -18,14 +18,23 @@ function significant(v, digits = 3) {
 }
 
 // duration returns [number, unit].
-function duration(ns) {
+function duration(ns, digits = 4) {
   const size = Math.abs(ns);
   for (const [unit, n] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
-    if (size >= n) return [size >= 1e12 ? group(Math.round(ns / 1e9)) : String(+(ns / n).toPrecision(4)), unit];
+    if (size >= n) return [size >= 1e12 ? group(Math.round(ns / 1e9)) : String(+(ns / n).toPrecision(digits)), unit];
   }
   return [String(+ns.toPrecision(3)), "ns"];
 }
 const durationText = ns => duration(ns).join("\u00a0");
+
+// figure returns what was computed of many values, all of them with as many digits, so that they
+// can be compared: 1.20 ms beside 35.4 ms.
+function figure(v, unit) {
+  if (unit !== "ns") return significant(v, 3);
+  const [text, of] = duration(+v.toPrecision(3), 3), digits = text.replace(/\D/g, "").replace(/^0+/, "").length;
+  const exact = of === "ns" && Number.isInteger(v) || v === 0 || digits >= 3;
+  return (exact ? text : (text.includes(".") ? text : text + ".") + "0".repeat(3 - digits)) + "\u00a0" + of;
+}
 
 // quantity returns a number with its unit, as text.
 const quantity = (v, unit) => unit === "ns" ? durationText(v) : significant(v, 4);

@@ -1,6 +1,6 @@
 // Latencies: a heat map of when and how long, their distribution, the slowest pairs.
 
-let span = null, slowShown = 20, shownSlowest = "";
+let span = null, slowShown = 10, shownSlowest = "";
 const heatPerOctave = 4;
 
 const heatBox = () => {
@@ -78,15 +78,32 @@ function showSpan(i) {
   const v = span.Took;
   const figures = $("latency-figures");
   figures.textContent = "";
-  for (const [name, text, value] of [["Pairs", count(v.Count), v.Count], ["Mean", durationText(v.Sum / v.Count), v.Sum / v.Count], ["Median", durationText(quantile(v, 0.5))], ["p90", durationText(quantile(v, 0.9))], ["p99", durationText(quantile(v, 0.99))], ["p99.9", durationText(quantile(v, 0.999))], ["Longest", durationText(v.Max), v.Max]]) {
+  for (const [name, text, value] of [["Pairs", count(v.Count), v.Count], ["Mean", took(v.Sum / v.Count), v.Sum / v.Count], ["Median", took(quantile(v, 0.5))], ["p90", took(quantile(v, 0.9))], ["p99", took(quantile(v, 0.99))], ["p99.9", took(quantile(v, 0.999))], ["Longest", took(v.Max), v.Max]]) {
     const dd = withUnit(el("dd", ""), text);
     dd.dataset.value = value ?? "";
     figures.append(el("div", "", el("dt", "", name), dd));
   }
   $("heat-canvas").setAttribute("aria-label", `Latency over time: ${plural(v.Count, "pair")}, median ${durationText(quantile(v, 0.5))}, longest ${durationText(v.Max)}`);
   $("latency-canvas").setAttribute("aria-label", `Distribution of latencies, from ${durationText(v.Min)} to ${durationText(v.Max)}`);
+  showGroups();
   showSlowest();
   redraw();
+}
+
+const took = ns => figure(ns, "ns");
+
+// showGroups lists what took longest in all. Texts that hardly ever come again say nothing so.
+function showGroups() {
+  const all = span.Groups || [], body = $("groups-table").tBodies[0], told = all.filter(g => !g.Other);
+  $("groups").hidden = told.length < 2 || span.Took.Count < 2 * told.length || all.some(g => g.Other && g.Took.Count > span.Took.Count / 2);
+  body.textContent = "";
+  for (const { Text: text, Other: other, Took: v } of all) {
+    v.Buckets.sort((a, b) => a[0] - b[0]);
+    const cell = s => withUnit(el("td", "num"), s);
+    const row = el("tr", "", cell(took(v.Sum)), cell((100 * v.Sum / span.Took.Sum).toFixed(1) + "\u00a0%"), cell(count(v.Count)), ...[v.Sum / v.Count, quantile(v, 0.5), quantile(v, 0.99), v.Max].map(n => cell(took(n))), el("td", other ? "wrap" : "mono wrap", other ? "all others" : text));
+    Object.assign(row.dataset, { text, count: v.Count, sum: v.Sum });
+    body.append(row);
+  }
 }
 
 function showSlowest() {
@@ -101,10 +118,11 @@ function showSlowest() {
     around.type = "button";
     around.setAttribute("aria-label", `Show the events around ${clock(began)}`);
     around.addEventListener("click", () => showAround(began, s));
-    const row = el("tr", "", withUnit(el("td", "num"), durationText(s.Took)), el("td", "mono", clock(began)), el("td", "mono", `${s.Comm}/${s.PID}`), el("td", "mono wrap", s.Start), el("td", "mono wrap", s.End), el("td", "", around));
+    const row = el("tr", "", withUnit(el("td", "num"), took(s.Took)), el("td", "mono", clock(began)), el("td", "mono", `${s.Comm}/${s.PID}`), el("td", "mono wrap", s.Start), el("td", "mono wrap end", s.End), el("td", "", around));
     row.dataset.took = s.Took;
     body.append(row);
   }
+  $("slowest").classList.toggle("no-end", span.Slowest.every(s => !s.End));
   const more = $("more-slow"), rest = span.Slowest.length - slowShown;
   more.hidden = rest <= 0;
   more.textContent = `Show ${rest} more`;
@@ -137,7 +155,7 @@ function showAround(began, slow) {
 function setUpLatency() {
   $("span").addEventListener("change", () => showSpan(+$("span").value));
   $("more-slow").addEventListener("click", () => { slowShown = Infinity; showSlowest(); });
-  $("latency-sub").textContent = "of all pairs; quantiles are within 6 %";
+  $("latency-sub").textContent = "of all pairs; quantiles of more than 64 are within 6 %";
   charts.push(() => {
     if (!span) return;
     drawHeat();
@@ -151,6 +169,10 @@ function updateLatency() {
   part("latency", spans.length > 0);
   if (!spans.length) return;
   for (const s of spans) s.Took.Buckets.sort((a, b) => a[0] - b[0]);
-  while (choose.length < spans.length) choose.append(new Option(spans[choose.length].Name, choose.length));
+  while (choose.length < spans.length) choose.append(new Option("", choose.length));
+  spans.forEach((s, i) => {
+    const text = spans.length === 1 ? s.Name : `${s.Name} · ${plural(s.Took.Count, "pair")}, p99 ${took(quantile(s.Took, 0.99))}`;
+    if (choose[i].text !== text) choose[i].text = text;
+  });
   showSpan(+choose.value);
 }

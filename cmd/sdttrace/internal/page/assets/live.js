@@ -56,6 +56,7 @@ function showState(error) {
   const state = over ? "Ended" : error ? "No answer" : live.on ? "Live" : "Paused";
   if ($("live-state").textContent !== state) $("live-state").textContent = state; // what is said aloud
   $("live-button").hidden = live.ended;
+  if ($("downloads")) $("downloads").hidden = live.ended;
   $("live-button").firstChild.textContent = live.rest ? "Show the rest " : live.on ? "Pause " : "Go on ";
   note.hidden = !over && !error;
   let text = "";
@@ -122,12 +123,45 @@ async function drawNews() {
   showState();
 }
 
+// offerDownloads adds a button for each file that the server makes of the events that the page shows.
+function offerDownloads() {
+  const menu = document.createElement("span");
+  menu.id = "downloads";
+  menu.append("Save as ");
+  for (const [ending, name] of [["usdt", "recording"], ["pftrace", "timeline"], ["pb.gz", "profile"], ["folded", "folded stacks"]]) {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: name });
+    button.addEventListener("click", () => download(ending, button));
+    menu.append(button, " ");
+  }
+  $("live").append(" ", menu);
+}
+
+// download has the server make a file, and gives it to the browser.
+async function download(ending, pressed) {
+  const buttons = $("downloads").querySelectorAll("button"), name = pressed.textContent;
+  for (const b of buttons) b.disabled = true;
+  pressed.textContent = `${name} …`;
+  try {
+    const url = URL.createObjectURL(await (await ask(`download?as=${ending}`)).blob());
+    Object.assign(document.createElement("a"), { href: url, download: `trace.${ending}` }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
+    pressed.title = "";
+  } catch (e) {
+    pressed.title = e.message;
+    $("live-note").hidden = false;
+    $("live-note").textContent = `No ${name}: ${e.message}.`;
+  }
+  pressed.textContent = name;
+  for (const b of buttons) b.disabled = false;
+}
+
 async function show() {
   readTheme();
   trace = new Trace();
   take(await decodeUpdate(new Uint8Array(await (await ask(`update?tab=${tab}`)).arrayBuffer())));
   $("live").hidden = $("live-keys").hidden = false;
   $("live-button").addEventListener("click", toggleLive);
+  if (!trace.Tree) offerDownloads();
   document.addEventListener("keydown", e => {
     if (e.key === "p" && !e.ctrlKey && !e.metaKey && !e.altKey && !$("help").open && !/INPUT|SELECT|TEXTAREA/.test(e.target.tagName)) toggleLive();
   });

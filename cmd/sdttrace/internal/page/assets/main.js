@@ -27,10 +27,12 @@ function updateSummary() {
     kept.textContent = `The table has the newest ${count(trace.Kept)} of ${plural(trace.Total, "event")}, from ${clock(Number(BigInt(trace.Complete) - trace.first))} on. Counts, charts, latencies and stacks are of all ${count(trace.Total)}.`;
   }
   kept.hidden = trace.Kept >= trace.Total;
+  $("why").textContent = trace.Why ? trace.Why.join("; ") : "";
+  $("why").hidden = !trace.Why;
 }
 
 function setUpKeys() {
-  const help = $("help"), sections = ["probes", "rate", "latency", "numbers", "flame", "events"];
+  const help = $("help"), sections = ["probes", "latency", "rate", "flame", "numbers", "events"];
   $("help-button").addEventListener("click", () => help.showModal());
   const main = { probes: "tree-find", rate: "rate-canvas", latency: "heat-canvas", numbers: "numbers", flame: "flame-canvas", events: "grid" };
   document.addEventListener("keydown", e => {
@@ -64,24 +66,24 @@ function setUpKeys() {
 // update shows what is known now, except the table.
 function update() {
   const some = trace.Total > 0 || !("tree" in document.documentElement.dataset);
-  part("rate", some);
+  part("rate", trace.Total > 0);
   part("events", some);
   updateSummary();
   $("summary").hidden = !some;
-  updateRate();
   updateLatency();
-  updateNumbers();
+  updateRate();
   updateFlame();
+  updateNumbers();
   redraw();
 }
 
 // start sets the page up, once there is something to show.
 async function start() {
   $("loading").hidden = true;
-  setUpRate();
   setUpLatency();
-  setUpNumbers();
+  setUpRate();
   setUpFlame();
+  setUpNumbers();
   setUpTable();
   setUpKeys();
   update();

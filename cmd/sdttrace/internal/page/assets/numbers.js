@@ -11,10 +11,12 @@ function bucketBounds(b) {
   return b < 0 ? [-high, -low] : [low, high];
 }
 
-// quantile returns what a part of the values do not exceed, as its bucket tells.
+// quantile returns what a part of the values do not exceed, as its bucket tells if too many are
+// distinct to be counted one by one.
 function quantile(values, part) {
   const want = Math.ceil(part * values.Count);
   let seen = 0;
+  for (const [v, n] of values.Exact || []) if ((seen += n) >= want) return v;
   for (const [b, n] of values.Buckets) {
     seen += n;
     if (seen >= want) {
@@ -26,23 +28,26 @@ function quantile(values, part) {
   return values.Max;
 }
 
-// barsOf returns [low, high, count] of as many bars as there is room for: in equal steps where
-// numbers are near each other or of both signs, otherwise by powers of two.
+// barsOf returns [low, high, count] of as many bars as there is room for: one for each of a few
+// whole numbers that come again and are far apart, such as a status; in equal steps where numbers
+// are near each other or of both signs, otherwise by powers of two.
 function barsOf(values, most) {
-  const { Min: min, Max: max } = values;
+  const { Min: min, Max: max, Exact: exact } = values;
   if (min === max) return { bars: [[min, max, values.Count]] };
-  const whole = Number.isInteger(min) && Number.isInteger(max);
+  const whole = exact ? exact.every(([v]) => Number.isInteger(v)) : Number.isInteger(min) && Number.isInteger(max);
+  if (exact && whole && max - min >= 40 && exact.length <= 16 && values.Count >= 4 * exact.length) return { bars: exact.map(([v, n], i) => [v, exact[i + 1]?.[0] ?? v, n]), apart: true };
   return min < 0 || max <= 10 * quantile(values, 0.5) || whole && max < 16 ? { bars: evenBars(values, most, whole) } : { bars: powerBars(values, most, whole), powers: true };
 }
 
 // evenBars divides what is in a bucket among the bars that it is in.
-function evenBars({ Min: min, Max: max, Buckets: buckets }, most, whole) {
+function evenBars({ Min: min, Max: max, Buckets: buckets, Exact: exact }, most, whole) {
   const end = whole ? max + 1 : max; // a whole number reaches up to the next one
   let step = (end - min) / Math.min(most, 40);
   if (whole) step = Math.max(1, Math.ceil(step));
   const n = Math.max(1, Math.ceil((end - min) / step * 0.999999)), bars = [];
   for (let i = 0; i < n; i++) bars.push([min + i * step, min + (i + 1) * step, 0]);
-  for (const [b, count] of buckets) {
+  for (const [v, count] of exact || []) (bars[Math.min(n - 1, Math.floor((v - min) / step))] || [])[2] += count;
+  for (const [b, count] of exact ? [] : buckets) {
     let [low, high] = bucketBounds(b);
     if (whole) [low, high] = b < 0 ? [Math.floor(low) + 1, Math.floor(high) + 1] : [Math.ceil(low), Math.max(Math.ceil(high), Math.ceil(low) + 1)];
     [low, high] = [Math.max(low, min), Math.min(high, end)];
@@ -73,7 +78,7 @@ function powerBars({ Min: min, Buckets: buckets }, most, whole) {
 function drawHistogram(canvas, values, unit, marks = []) {
   const { g, width, height } = canvasOf(canvas);
   const box = { x: 1, y: marks.length ? 18 : 4, width: width - 2, height: height - (marks.length ? 40 : 24) };
-  const { bars } = barsOf(values, Math.floor(box.width / 7));
+  const { bars, apart } = barsOf(values, Math.floor(box.width / 7));
   const most = Math.max(...bars.map(b => b[2])), w = Math.min(48, box.width / bars.length);
   g.fillStyle = colors.line;
   g.fillRect(box.x, box.y + box.height, box.width, 1);
@@ -85,23 +90,23 @@ function drawHistogram(canvas, values, unit, marks = []) {
   });
   g.fillStyle = colors.soft;
   g.textBaseline = "top";
-  const shown = bars.length === 1 ? [0] : box.width > 420 ? [0, 1 / 4, 1 / 2, 3 / 4, 1] : [0, 1 / 2, 1];
-  for (const part of shown) {
-    const i = Math.round(part * (bars.length - 1)), x = box.x + (i + part) * w;
-    g.textAlign = part === 0 ? "left" : part === 1 && w * bars.length > box.width - 40 ? "right" : "center";
-    const v = part === 0 ? values.Min : part === 1 ? values.Max : bars[i][0];
-    g.fillText(quantity(v, unit), x, box.y + box.height + 6);
-  }
+  const labels = apart ? bars.map(([v], i) => [quantity(v, unit), box.x + (i + 0.5) * w, "center"]) : (bars.length === 1 ? [0] : [0, 1, 1 / 2, 1 / 4, 3 / 4]).map(part => {
+    const i = Math.round(part * (bars.length - 1)), v = part === 0 ? values.Min : part === 1 ? values.Max : bars[i][0];
+    return [quantity(v, unit), box.x + (i + Math.floor(part)) * w, part === 0 ? "left" : part === 1 ? "right" : "center"];
+  });
+  g.textAlign = "left";
+  for (const { text, left } of placeLabels(g, labels, box.x, box.x + box.width)) g.fillText(text, left, box.y + box.height + 6);
+  const names = [];
   for (const [name, v] of marks) {
     let i = bars.findIndex(b => v < b[1]);
     if (i < 0) i = bars.length - 1;
     const [low, high] = bars[i], x = Math.round(box.x + (i + (high > low ? Math.min(1, Math.max(0, (v - low) / (high - low))) : 0.5)) * w);
     g.fillStyle = colors.mark;
     g.fillRect(x, box.y - 14, 1, box.height + 14);
-    g.textAlign = x > width - 30 ? "right" : "left";
-    g.textBaseline = "bottom";
-    g.fillText(name, x + (x > width - 30 ? -3 : 3), box.y - 3);
+    names.push(x > width - 30 ? [name, x - 3, "right"] : [name, x + 3, "left"]);
   }
+  g.textBaseline = "bottom";
+  for (const { text, left } of placeLabels(g, names, 0, width)) g.fillText(text, left, box.y - 3);
 }
 
 const cards = new Map(); // by probe and argument
@@ -137,13 +142,14 @@ function updateNumbers() {
       if (!cards.has(key)) cards.set(key, cardOf(p, arg));
       const shown = cards.get(key), { card, canvas } = shown;
       shown.arg = arg;
-      const figures = `${plural(v.Count, "value")} · mean ${quantity(v.Sum / v.Count, arg.Unit)} · median ≈ ${quantity(quantile(v, 0.5), arg.Unit)} · p99 ≈ ${quantity(quantile(v, 0.99), arg.Unit)}`;
+      const figures = `${plural(v.Count, "value")} · mean ${figure(v.Sum / v.Count, arg.Unit)} · median ${figure(quantile(v, 0.5), arg.Unit)} · p99 ${figure(quantile(v, 0.99), arg.Unit)}`;
       canvas.setAttribute("aria-label", `Histogram of ${arg.Name}: ${figures}, from ${quantity(v.Min, arg.Unit)} to ${quantity(v.Max, arg.Unit)}`);
-      card.lastChild.textContent = figures + (barsOf(v, 40).powers ? " · by powers of two" : "");
+      const { powers, apart } = barsOf(v, 40);
+      card.lastChild.textContent = figures + (powers ? " · by powers of two" : apart ? " · a bar for each value" : "");
       Object.assign(card.dataset, { count: v.Count, min: v.Min, max: v.Max, sum: v.Sum });
     }
   }
-  $("numbers-sub").textContent = "of all events; medians and p99 are within 6 %" + (all > most ? `; ${all - most} more are not drawn` : "");
+  $("numbers-sub").textContent = "of all events; medians and p99 of more than 64 distinct values are within 6 %" + (all > most ? `; ${all - most} more are not drawn` : "");
   const more = same.length > most ? `, and ${same.length - most} more` : "";
   $("numbers-same").textContent = same.length ? `Always the same: ${same.slice(0, most).join(", ")}${more}` : "";
   part("numbers", all + same.length > 0);

@@ -83,6 +83,19 @@ function legendOf(p) {
   return button;
 }
 
+// foldRest gathers the probes that share a color, unless it is a single one.
+function foldRest() {
+  const legend = $("legend"), rest = [...legend.querySelectorAll("[data-probe]")].slice(ownColors);
+  if (rest.length < 2) return;
+  let others = legend.querySelector("details");
+  if (!others) legend.append(others = el("details", "", el("summary", "", el("i", ""), el("span", ""), el("span", "n"))));
+  const [mark, name, n] = others.firstChild.children;
+  mark.style.background = colors.probes[ownColors];
+  name.textContent = `${rest.length} others`;
+  n.textContent = count(trace.order.slice(ownColors).reduce((sum, p) => sum + trace.Probes[p].Count, 0));
+  for (const button of rest) if (button.parentNode !== others) others.append(button);
+}
+
 function setUpRate() {
   selectable($("rate-canvas"), rateBox, readRate, $("rate-reading"));
   charts.push(drawRate);
@@ -91,18 +104,19 @@ function setUpRate() {
 function updateRate() {
   const legend = $("legend");
   trace.order.forEach((p, i) => {
-    if (i === legend.children.length) legend.append(legendOf(p));
-    const button = legend.children[i];
+    const all = legend.querySelectorAll("[data-probe]"), button = all[i] || legendOf(p);
+    if (i === all.length) legend.append(button);
     button.dataset.count = trace.Probes[p].Count;
     button.querySelector(".n").textContent = count(trace.Probes[p].Count);
   });
+  foldRest();
   updateProbes(true);
   $("rate-sub").textContent = `of all ${plural(trace.Total, "event")}` + lossNote();
   $("rate-canvas").setAttribute("aria-label", `Events by time and probe: ${trace.order.slice(0, 8).map(p => `${trace.Probes[p].Name} ${trace.Probes[p].Count}`).join(", ")}`);
 }
 
 function updateProbes(first) {
-  for (const [i, button] of [...$("legend").children].entries()) {
+  for (const [i, button] of [...$("legend").querySelectorAll("[data-probe]")].entries()) {
     button.setAttribute("aria-pressed", String(!state.off.has(trace.order[i])));
     button.querySelector("i").style.background = probeColor(trace.order[i]);
   }

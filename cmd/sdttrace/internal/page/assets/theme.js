@@ -18,5 +18,6 @@ function heatColor(part) {
   return mix(colors.heat[i], colors.heat[i + 1], at - i);
 }
 
-// probeColor returns the color of a probe: the most frequent ones have one of their own.
-const probeColor = probe => colors.probes[Math.min(rank[probe], 7)];
+// ownColors is how many probes have a color of their own, the most frequent ones; others share one.
+const ownColors = 7;
+const probeColor = probe => colors.probes[Math.min(rank[probe], ownColors)];

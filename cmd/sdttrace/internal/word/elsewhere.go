@@ -1,17 +1,18 @@
-package main
+package word
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// moved says how what flags and verbs of earlier versions did is written now.
-var moved = map[string]string{
+// Moved says how what flags and verbs of earlier versions did is written now.
+var Moved = map[string]string{
 	"replay":           "sdttrace [VERB] --from FILE|PID|DIR [PROBE...]",
 	"--count":          "sdttrace count PROBE...",
 	"--sum":            "sdttrace stats ARG --show sum PROBE...",
@@ -35,13 +36,13 @@ var moved = map[string]string{
 	"--cost":           "sdttrace [VERB] -v PROBE...",
 }
 
-// elsewhere returns the error for a flag that a verb lacks: it names the verbs that have it.
-func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+// Elsewhere returns the error for a flag that a verb lacks: it names the verbs that have it.
+func Elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	name := unknown.GetSpecifiedName()
 	is := "--" + name
 	if unknown.GetSpecifiedShortnames() != "" {
 		is = "-" + name
-		for long, w := range words {
+		for long, w := range All {
 			if w.short == name {
 				name = long
 			}
@@ -52,10 +53,11 @@ func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		verb = "print"
 	}
 	is += " is no flag of " + verb
-	if now := moved["--"+name]; now != "" {
+	if now := Moved["--"+name]; now != "" {
 		return fmt.Errorf("%s: write %s", is, now)
 	}
-	var have []string
+	var have, flags []string
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { flags = append(flags, flag.Name) })
 	for _, c := range cmd.Root().Commands() {
 		if flag := c.Flags().Lookup(name); flag != nil && !flag.Hidden && !c.Hidden {
 			have = append(have, c.Name())
@@ -64,48 +66,12 @@ func elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	slices.Sort(have)
 	switch len(have) {
 	case 0:
+		if nearest := selector.Nearest(name, flags); nearest != "" && unknown.GetSpecifiedShortnames() == "" {
+			is += ", whose nearest is --" + nearest
+		}
 		return fmt.Errorf("%s, nor of another verb", is)
 	case 1:
 		return fmt.Errorf("%s: sdttrace %s has it", is, have[0])
 	}
 	return fmt.Errorf("%s: %s have it", is, strings.Join(have, ", "))
-}
-
-// noVerb returns the error for a first word that is neither a verb nor a probe.
-func noVerb(word string) error {
-	if now := cmp.Or(moved[word], moved["--"+word]); now != "" {
-		return fmt.Errorf("%s is no verb: write %s", word, now)
-	}
-	nearest, least := "", 0
-	for _, v := range verbs {
-		if d := distance(word, v.name()); nearest == "" || d < least {
-			nearest, least = v.name(), d
-		}
-	}
-	return fmt.Errorf("%q is no verb, and a PROBE is [PATH:]PROVIDER:NAME; the nearest verb is %s", word, nearest)
-}
-
-// distance returns how many letters must be added, removed or changed to make a into b. A
-// beginning that both have counts for b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	if a != "" && strings.HasPrefix(b, a) {
-		return 0
-	}
-	return row[len(b)]
 }

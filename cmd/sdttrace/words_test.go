@@ -5,13 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
 // TestMoved checks that what is written now in place of an earlier flag or verb is a command.
 func TestMoved(t *testing.T) {
 	values := strings.NewReplacer("[VERB] ", "", "FILE|PID|DIR", "x", "DIR/PID", "x/1", "[PROBE...]", "p:n", "PROBE...", "p:n", "START END", "p:a p:b",
 		"LO,HI,STEP", "0,2,1", "ARG", "a", "EXPR", "a==1", "FILE", "x", "SIZE", "1M", " D ", " 1s ")
-	for old, now := range moved {
+	for old, now := range word.Moved {
 		args := strings.Fields(values.Replace(now))[1:]
 		if err := parses(args); err != nil {
 			t.Errorf("%s: sdttrace %q: %v", old, args, err)
@@ -32,25 +34,25 @@ func TestWords(t *testing.T) {
 	for _, v := range verbs {
 		cmd := v.newCommand(io.Discard, io.Discard)
 		help.Reset()
-		printHelp(&help, cmd)
-		for name := range words {
+		word.PrintHelp(&help, cmd)
+		for name := range word.All {
 			flag := cmd.Flags().Lookup(name)
 			if flag == nil {
 				continue
 			}
 			verbsWith[name] = append(verbsWith[name], v.name())
-			listed := strings.Count(help.String(), "  "+written(flag)+" ")
+			listed := strings.Count(help.String(), "  "+word.Written(flag)+" ")
 			if want := map[bool]int{true: 0, false: 1}[flag.Hidden]; listed != want {
-				t.Errorf("the help of %s lists %s %d times, want %d", v.name(), written(flag), listed, want)
+				t.Errorf("the help of %s lists %s %d times, want %d", v.name(), word.Written(flag), listed, want)
 			}
 		}
 	}
-	for name := range words {
+	for name := range word.All {
 		if len(verbsWith[name]) == 0 {
 			t.Errorf("no verb has --%s", name)
 		}
 	}
-	for _, name := range []string{"pid", "comm", "exe", "user", "rescan", "force", "where", "duration", "quiet", "verbose"} {
+	for _, name := range []string{"pid", "children", "cgroup", "comm", "exe", "user", "rescan", "force", "where", "duration", "quiet", "verbose"} {
 		for _, v := range verbs {
 			if v != &listVerb && !slices.Contains(verbsWith[name], v.name()) { // which traces nothing
 				t.Errorf("%s has no --%s", v.name(), name)

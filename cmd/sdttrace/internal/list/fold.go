@@ -1,0 +1,129 @@
+package list
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/printable"
+)
+
+// row is a line of the text: a probe in the processes that have it in the same place of the same
+// file, in the same state and with the same watchers.
+type row struct {
+	*Probe // the first
+	pids   []int
+	comms  []string
+}
+
+// folded returns the rows of the list, sorted by provider.
+func (l *List) folded() []*row {
+	type same struct {
+		provider, name, path, args, state, reason, watched, by string
+		offset                                                 uint64
+	}
+	var rows []*row
+	rowOf := map[same]*row{}
+	for i := range l.Probes {
+		p := &l.Probes[i]
+		key := same{p.Provider, p.Name, p.Path, p.Args, p.State, p.Reason, p.watchedBy(), p.By(), p.offset}
+		r := rowOf[key]
+		if r == nil || r.pids[len(r.pids)-1] == p.PID { // what a process has twice is two rows
+			r = &row{Probe: p}
+			rowOf[key] = r
+			rows = append(rows, r)
+		}
+		r.pids = append(r.pids, p.PID)
+		if !slices.Contains(r.comms, p.Comm) {
+			r.comms = append(r.comms, p.Comm)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(a.Provider, b.Provider) })
+	return rows
+}
+
+// processes returns the PID of the row's process, or the first one and how many more have it.
+func (r *row) processes() string { return andMore(fmt.Sprint(r.pids[0]), len(r.pids)-1) }
+
+// andMore returns a word, and how many more there are.
+func andMore(word string, more int) string {
+	if more == 0 {
+		return word
+	}
+	return fmt.Sprintf("%s +%d", word, more)
+}
+
+// named returns what processes are called.
+func named(comms []string) string {
+	return andMore(printable.String(comms[0]), len(comms)-1)
+}
+
+// summary writes a line for each provider.
+func (l *List) summary(w io.Writer) error {
+	type provider struct {
+		name            string
+		probes, watched map[string]bool
+		pids            map[int]bool
+		comms, by       []string
+	}
+	var all []*provider
+	named := map[string]*provider{}
+	for i := range l.Probes {
+		p := &l.Probes[i]
+		of := named[p.Provider]
+		if of == nil {
+			of = &provider{name: p.Provider, probes: map[string]bool{}, watched: map[string]bool{}, pids: map[int]bool{}}
+			named[p.Provider] = of
+			all = append(all, of)
+		}
+		of.probes[p.Name], of.pids[p.PID] = true, true
+		if !slices.Contains(of.comms, p.Comm) {
+			of.comms = append(of.comms, p.Comm)
+		}
+		if by := p.By(); by != "-" {
+			of.watched[p.Name] = true
+			for by := range strings.SplitSeq(by, ",") {
+				if !slices.Contains(of.by, by) {
+					of.by = append(of.by, by)
+				}
+			}
+		}
+	}
+	if len(all) < 2 {
+		return nil // the rows say it
+	}
+	slices.SortFunc(all, func(a, b *provider) int { return cmp.Compare(a.name, b.name) })
+	t := table{width: l.Width, columns: []column{
+		{name: "PROVIDER"}, {name: "PROBES", right: true}, {name: "WATCHED", right: true}, {name: "PROCESSES", right: true},
+		{name: "COMM", least: 6, drop: true}, {name: "BY", least: 6, end: true},
+	}}
+	for _, p := range all {
+		comms := make([]string, len(p.comms))
+		for i, comm := range p.comms {
+			comms[i] = printable.String(comm)
+		}
+		name := p.name
+		if !printable.IsName(name) {
+			name = strconv.Quote(printable.String(name)) // it begins a line
+		}
+		t.rows = append(t.rows, []string{
+			name, fmt.Sprint(len(p.probes)), fmt.Sprint(len(p.watched)), fmt.Sprint(len(p.pids)),
+			some(comms), cmp.Or(some(p.by), "-"),
+		})
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// some returns the first words, and how many more there are.
+func some(words []string) string {
+	const most = 3
+	first := words[:min(len(words), most)]
+	return andMore(strings.Join(first, ","), len(words)-len(first))
+}

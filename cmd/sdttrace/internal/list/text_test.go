@@ -1,0 +1,71 @@
+package list
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-usdt/usdt/internal/watch"
+)
+
+// several are the probes of three processes, two of which run one program.
+func several() *List {
+	return &List{Probes: []Probe{
+		{PID: 21, Comm: "shop", Provider: "shop", Name: "request__start", Path: "/usr/local/lib/shop/bin/shop", Args: "8@%rdi 8@%rsi", State: "clean", offset: 8},
+		{PID: 21, Comm: "shop", Provider: "shop", Name: "request__done", Path: "/usr/local/lib/shop/bin/shop", State: "clean", offset: 9, Reason: "it would end the program"},
+		{PID: 21, Comm: "shop", Provider: "db", Name: "query", Path: "/usr/lib/libdb.so", State: "clean"},
+		{PID: 22, Comm: "shop-worker", Provider: "shop", Name: "request__start", Path: "/usr/local/lib/shop/bin/shop", Args: "8@%rdi 8@%rsi", State: "clean", offset: 8},
+		{PID: 22, Comm: "shop-worker", Provider: "shop", Name: "request__done", Path: "/usr/local/lib/shop/bin/shop", State: "clean", offset: 9, Reason: "it would end the program"},
+		{PID: 22, Comm: "shop-worker", Provider: "db", Name: "query", Path: "/usr/lib/libdb.so", State: "int3", Watchers: []watch.Watcher{{PID: 7, Comm: "sdttrace"}}},
+		{PID: 23, Comm: "tool", Provider: "db", Name: "query", Path: "/usr/lib/libdb.so", State: "clean"},
+	}}
+}
+
+// TestText checks the summary and the rows of several processes.
+func TestText(t *testing.T) {
+	const want = `PROVIDER  PROBES  WATCHED  PROCESSES  COMM                   BY
+db             1        1          3  shop,shop-worker,tool  sdttrace/7
+shop           2        0          2  shop,shop-worker       -
+
+PID    COMM         PROBE                WATCHED  SITE    BY          PATH
+21 +1  shop +1      db:query             -        clean   -           /usr/lib/libdb.so
+22     shop-worker  db:query             -        int3    sdttrace/7  /usr/lib/libdb.so
+21 +1  shop +1      shop:request__start  -        clean   -           /usr/local/lib/shop/bin/shop
+21 +1  shop +1      shop:request__done   -        clean!  -           /usr/local/lib/shop/bin/shop
+`
+	var got strings.Builder
+	if err := several().Text(&got); err != nil || got.String() != want {
+		t.Errorf("%v, it prints\n%swant\n%s", err, &got, want)
+	}
+}
+
+// TestTextFits checks that no line is wider than a terminal, that probes keep their names, and that
+// what -v shows is whole.
+func TestTextFits(t *testing.T) {
+	for _, width := range []int{60, 80, 120, 200} {
+		for _, verbose := range []bool{false, true} {
+			l := several()
+			l.Width, l.Verbose = width, verbose
+			var got strings.Builder
+			if err := l.Text(&got); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(got.String()) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > width {
+					t.Errorf("%d columns have a line of %d: %s", width, n, line)
+				}
+			}
+			want := []string{" shop:request__start ", " db:query "}
+			if verbose {
+				want = append(want, "8@%rdi 8@%rsi", "/usr/local/lib/shop/bin/shop (refused: it would end the program)")
+			}
+			if words := " " + strings.Join(strings.Fields(got.String()), " ") + " "; width >= 80 {
+				for _, w := range want {
+					if !strings.Contains(words, w) {
+						t.Errorf("%d columns, -v %t: want %q in\n%s", width, verbose, w, &got)
+					}
+				}
+			}
+		}
+	}
+}

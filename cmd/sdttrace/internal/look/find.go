@@ -1,0 +1,79 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/prototype"
+)
+
+// Finder finds what the first look at providers shows.
+type Finder struct {
+	Table      *prototype.Table
+	Recordings []string // nil for live processes
+	PIDs       []int    // nil for all
+	Force      bool
+	Later      bool // the processes may come later
+}
+
+// Find returns the looks at the providers among words, and the other words.
+func (f *Finder) Find(ctx context.Context, words []string) (all []prototype.Look, rest []string, err error) {
+	for _, word := range words {
+		if !IsProvider(word) {
+			rest = append(rest, word)
+			continue
+		}
+		sites, err := f.sites(ctx, word+":*")
+		if err != nil && !errors.Is(err, attach.ErrNoMatch) {
+			return nil, nil, err
+		}
+		some := Of(f.Table, word, sites)
+		if len(some) == 0 && f.Later {
+			if some = f.Table.Looks(word); len(some) == 0 {
+				some = []prototype.Look{{Span: word + ":*"}}
+			}
+		}
+		if len(some) == 0 {
+			return nil, nil, f.none(ctx, word)
+		}
+		all = append(all, some...)
+	}
+	return all, rest, nil
+}
+
+// none returns the error for a word that names no provider: what there is instead.
+func (f *Finder) none(ctx context.Context, word string) error {
+	sites, err := f.sites(ctx, "*:*")
+	if err != nil && !errors.Is(err, attach.ErrNoMatch) {
+		return err
+	}
+	all := map[string]bool{}
+	for i := range sites {
+		all[sites[i].Probe.Provider] = true
+	}
+	providers := slices.Sorted(maps.Keys(all))
+	nearest := selector.Nearly(word, providers)
+	if f.Recordings != nil {
+		return fmt.Errorf("the recordings have no probes of a provider %s, but of %s%s", word, strings.Join(providers, ", "), nearest)
+	}
+	return fmt.Errorf("nothing that is traced has probes of a provider %s%s: sdttrace list shows the providers of running processes", word, nearest)
+}
+
+// sites returns where the probes are that a selector names.
+func (f *Finder) sites(ctx context.Context, selector string) (attach.Plan, error) {
+	if f.Recordings == nil {
+		return attach.Find(ctx, []string{selector}, &attach.FindOptions{Target: attach.Target{PIDs: f.PIDs}, Force: f.Force})
+	}
+	s, err := attach.Open(ctx, []string{selector}, &attach.Options{Target: attach.Target{Recordings: f.Recordings}})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Plan(), nil
+}
