@@ -91,7 +91,10 @@ func TestTargetExecutesAnew(t *testing.T) {
 	t.Cleanup(func() { s.Close() })
 	v.Do("fire 10")
 	for range 3 {
-		_, before := s.PlanSince(0)
+		before, err := s.Stats()
+		if err != nil {
+			t.Fatal(err)
+		}
 		if answer := v.Do("exec"); answer != "ready" {
 			t.Fatal(answer)
 		}
@@ -105,8 +108,8 @@ func TestTargetExecutesAnew(t *testing.T) {
 		})
 		// The plan is brought up to date a moment after the semaphores.
 		eventually(t, func() string {
-			if _, n := s.PlanSince(0); n <= before {
-				return fmt.Sprintf("%d sites had been found before and %d after the change of program", before, n)
+			if now, err := s.Stats(); err != nil || now.Found <= before.Found {
+				return fmt.Sprintf("%d sites had been found before and %d after the change of program (%v)", before.Found, now.Found, err)
 			}
 			return ""
 		})

@@ -198,12 +198,18 @@ func init() {
 			if err := limitFiles(1000); err != nil {
 				return err
 			}
-			after, err := os.ReadDir("/proc/self/fd")
-			if err != nil {
-				return err
-			}
-			if len(after) > len(before) {
-				return fmt.Errorf("%d descriptors before and %d after a session that failed with %d to spare", len(before), len(after), spare)
+			// Perf events are closed in the background.
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+				after, err := os.ReadDir("/proc/self/fd")
+				if err != nil {
+					return err
+				}
+				if len(after) <= len(before) {
+					break
+				}
+				if time.Now().After(deadline) {
+					return fmt.Errorf("%d descriptors before and %d after a session that failed with %d to spare", len(before), len(after), spare)
+				}
 			}
 		}
 		return fmt.Errorf("100 descriptors are not enough")

@@ -5,9 +5,32 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// TestTools checks that the tools in the guide for authors of tools have at most as many lines as it says.
+func TestTools(t *testing.T) {
+	const most = 60
+	root := filepath.Join("..", "..", "..")
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "tool-authors.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tools, _ := strings.Cut(string(guide), "Each is at most 60 lines")
+	tools, _, _ = strings.Cut(tools, "\n## ")
+	links := regexp.MustCompile(`\]\(\.\./(examples/\w+)`).FindAllStringSubmatch(tools, -1)
+	if len(links) < 10 {
+		t.Errorf("the guide has %d tools", len(links))
+	}
+	for _, link := range links {
+		text, err := os.ReadFile(filepath.Join(root, link[1], "main.go"))
+		if n := bytes.Count(text, []byte("\n")); err != nil || n > most {
+			t.Errorf("%s has %d lines, want at most %d; error %v", link[1], n, most, err)
+		}
+	}
+}
 
 // TestSizes checks that packages have at most 30 files and 4,000 lines, unless ARCHITECTURE.md gives
 // a reason.

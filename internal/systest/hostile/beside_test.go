@@ -62,7 +62,7 @@ func TestBeside(t *testing.T) {
 		if opened := w.Opened(); len(opened) > 0 {
 			t.Errorf("%q opens %q: %s", command[1:], opened, out)
 		}
-		if strings.Contains(string(out), "panic") {
+		if strings.Contains(string(out), "panic: ") {
 			t.Errorf("%q: %s", command[1:], out)
 		}
 	}

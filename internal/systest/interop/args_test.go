@@ -16,11 +16,11 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// fired attaches, calls fire and returns the arguments of what it fired.
-func fired(t *testing.T, provider string, opts attach.Options, fire func()) map[string]event.Arg {
+// fired attaches, calls fire and returns the arguments of what it fired, with so many bytes of each
+// text; 0 for the default.
+func fired(t *testing.T, provider string, kept int, fire func()) map[string]event.Arg {
 	t.Helper()
-	opts.Target.PIDs = []int{os.Getpid()}
-	s, err := attach.Open(soon(t), []string{provider + ":*"}, &opts)
+	s, err := attach.OpenEvents(soon(t), []string{provider + ":*"}, &attach.EventOptions{MaxString: kept}, &attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestEveryKind(t *testing.T) {
 		{func() { others.Fire(math.SmallestNonzeroFloat64, -0.25, true, "a\x00b\x00", []byte{0, 1, 0}) },
 			[]any{math.SmallestNonzeroFloat64, -0.25, true, "a\x00b\x00", []byte{0, 1, 0}}},
 	} {
-		got := fired(t, "kinds", attach.Options{}, tt.fire)
+		got := fired(t, "kinds", 0, tt.fire)
 		for i, want := range tt.want {
 			name := string(rune('a' + i))
 			v := got[name].Value
@@ -98,7 +98,7 @@ func TestLargeArguments(t *testing.T) {
 	}
 	defer p.Close()
 	text, raw := strings.Repeat("0123456789abcdef", 1<<16), bytes.Repeat([]byte{1, 2, 3, 4}, 1<<20)
-	got := fired(t, "large", attach.Options{MaxString: 4096}, func() { probe.Fire(text, raw) })
+	got := fired(t, "large", 4096, func() { probe.Fire(text, raw) })
 	if s, _ := got["text"].Value.(string); len(s) == 0 || s != text[:len(s)] {
 		t.Errorf("text: got %d bytes, want the first of it", len(s))
 	}
@@ -128,7 +128,7 @@ func TestWideRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	got := fired(t, "wide", attach.Options{}, func() {
+	got := fired(t, "wide", 0, func() {
 		rec.Fire(&wide{A: 1, M: 12, N: 13, O: 14, Text: "beyond", Float: 0.5})
 	})
 	for name, want := range map[string]any{"A": uint64(1), "M": uint64(12), "N": uint64(13), "O": uint64(14), "Text": "beyond", "Float": 0.5} {

@@ -37,9 +37,9 @@ const commands = "-test.run=^Test(Held|Command|Split|Watched|Interrupted)|^TestS
 // untried are tests of attach whose time, or whose results, on machines nobody has looked at:
 // "make test-kernels" with -only attach and -run chooses them.
 var untried = []string{
-	"ChurnModel", "CopiesOfKilledTracer", "CopyingCode", "CoroutineReturns", "ForcedSwitches", "Integers.*",
+	"ChurnModel", "CopiesOfKilledTracer", "CopyingCode", "CoroutineReturns", "Exceptions", "ForcedSwitches", "Integers.*",
 	"ManyFoundLate", "NoSwitches", "OpenChurning", "OtherForms", "PairsModel", "ReadFails", "ReadWaits", "Semaphores.*",
-	"SharedSite", "Starting.*", "SwitchesOfStacks", "VectorFunctions",
+	"SharedSite", "StackOfMusl", "Starting.*", "SwitchesOfStacks", "VectorFunctions",
 }
 
 // leaveOut returns the flag that leaves out tests of attach, by what their names have

@@ -24,6 +24,7 @@ var rules = []rule{
 	{regexp.MustCompile(`^this kernel does not optimise nop5$`), "the kernel does not optimise nop5"},
 	{regexp.MustCompile(`^this kernel does not tell PIDs of nested namespaces$`), "the kernel's types do not lead to PIDs of nested namespaces"},
 	{regexp.MustCompile(`^this kernel has no sessions: `), "the kernel has no uprobe sessions, which Linux 6.13 has"},
+	{regexp.MustCompile(`^this kernel has no BPF tokens: `), "the kernel has no BPF tokens, which Linux 6.9 has"},
 	{regexp.MustCompile(`^this kernel has no private stacks$`), "the kernel has no private stacks for BPF programs"},
 	{regexp.MustCompile(`^this kernel has no vm.memfd_noexec: `), "the kernel has no vm.memfd_noexec"},
 	{regexp.MustCompile(`^this kernel has no kernel.warn_limit: `), "the kernel has no kernel.warn_limit"},

@@ -56,7 +56,7 @@ func TestAccessible(t *testing.T) {
 		t.Errorf("Tab does not lead out of the page; all is %q", order)
 	}
 	got := " " + strings.Join(order, " ") + " "
-	for _, want := range []string{"skip", "Rate", "Events", "help-button", "page_keys:request_start", "rate-canvas", "span", "heat-canvas", "link", "flame-probe", "flame-search", "flame-canvas", "filter", "grid", "Time", "Probe"} {
+	for _, want := range []string{"skip", "Rate", "Events", "help-button", "span", "link", "heat-canvas", "page_keys:request_start", "rate-canvas", "flame-probe", "flame-search", "flame-canvas", "filter", "grid", "Time", "Probe"} {
 		before, after, ok := strings.Cut(got, " "+want+" ")
 		if !ok {
 			t.Errorf("Tab does not lead to %q behind %q; all is %q", want, before, order)
@@ -66,8 +66,8 @@ func TestAccessible(t *testing.T) {
 	}
 
 	// The other things that a mouse can do.
-	b.press("1")
-	awaitCheck(b, "the focus behind 1", focused, "rate-canvas")
+	b.press("2")
+	awaitCheck(b, "the focus behind 2", focused, "rate-canvas")
 	b.do(chromedp.KeyEvent(kb.Tab, chromedp.KeyModifiers(chromedp.ModifierShift)))
 	only := get[string](b, focused)
 	b.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierShift)))
@@ -75,8 +75,8 @@ func TestAccessible(t *testing.T) {
 	awaitCheck(b, "the probes that are shown", "visibleProbes().map(p => trace.Probes[p].Name).join(' ')", only)
 	b.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierShift)))
 	b.awaitShown(2 * requests)
-	b.press("3")
-	awaitCheck(b, "the focus behind 3", focused, "numbers")
+	b.press("4")
+	awaitCheck(b, "the focus behind 4", focused, "numbers")
 	b.press("5", "Down", "Enter")
 	awaitCheck(b, "the line that is read", "document.getElementById(document.querySelector('#grid').getAttribute('aria-activedescendant')).getAttribute('aria-rowindex')", "3")
 	b.do(chromedp.Focus(chromedp.CSS("#detail button")))
@@ -91,6 +91,7 @@ func TestAccessible(t *testing.T) {
 		awaitCheck(b, "what scrolls and no key reaches", unreachable, "")
 		awaitCheck(b, "what is misplaced in the table", misplaced, 0)
 	}
+	awaitCheck(b, "how much of the slowest pairs is clipped", "(e => Math.max(e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight))(document.querySelector('#slowest').parentElement)", 0)
 	// On a narrow screen, the last column can be scrolled to.
 	awaitCheck(b, "the table has the last column", "(g => { g.scrollLeft = 1e6; const cell = g.querySelector('.row > :last-child').getBoundingClientRect(); return cell.width > 100 && cell.right <= g.getBoundingClientRect().right; })(document.querySelector('#grid'))", true)
 	b.write("/", `"nothing has this"`)

@@ -35,7 +35,7 @@ func TestServeMany(t *testing.T) {
 	// Events are in the order in which they came: none is there twice, none is missing.
 	check(t, "ids that do not follow the one before", get[int](b, "(() => { let wrong = 0; for (let i = 1; i < trace.length; i++) { const a = trace.event(i - 1), b = trace.event(i), x = trace.value(a, 0), y = trace.value(b, 0); if (a.probe === b.probe || y !== (trace.Probes[b.probe].Name.endsWith('start') ? (x + 1) % 100000 : x)) wrong++; } return wrong; })()"), 0)
 	s.end(syscall.SIGINT)
-	if want := fmt.Sprintf("sdttrace: %d events, 0 lost", 2*round*rounds); !strings.Contains(s.stderr.String(), want) {
+	if want := fmt.Sprintf("%d events, 0 lost", 2*round*rounds); !strings.Contains(s.stderr.String(), want) {
 		t.Errorf("want %q in\n%s", want, &s.stderr)
 	}
 }

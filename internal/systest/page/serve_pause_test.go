@@ -69,7 +69,7 @@ func TestServePaused(t *testing.T) {
 	s.awaitAsking(hidden, false)
 
 	s.end(syscall.SIGINT)
-	if want := fmt.Sprintf("sdttrace: %d events, 0 lost", 6*requests); !strings.Contains(s.stderr.String(), want) {
+	if want := fmt.Sprintf("%d events, 0 lost", 6*requests); !strings.Contains(s.stderr.String(), want) {
 		t.Errorf("want %q in\n%s", want, &s.stderr)
 	}
 	complete.awaitLive("ended")

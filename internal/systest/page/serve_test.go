@@ -140,11 +140,14 @@ func checkServe(t *testing.T, shop *exec.Cmd, provider string, flags ...string) 
 	b.click("#live-button")
 	b.awaitShown(6 * requests)
 
+	awaitCheck(b, "downloads", "document.querySelectorAll('#downloads button:enabled').length", 4)
+
 	// Events just before the end are shown after it.
 	s.awaitAsking(b, false)
 	p.Do(strconv.Itoa(requests))
 	s.end(syscall.SIGINT)
 	awaitCheck(b, "ended", "document.documentElement.dataset.live", "ended")
+	check(t, "downloads of what has ended", get[bool](b, "document.querySelector('#downloads').hidden"), true)
 	b.awaitShown(8 * requests)
 	check(t, "events", b.data("#total-events", "value"), 8*requests)
 	check(t, "lost", b.data("#total-lost", "value"), 0)
@@ -263,7 +266,7 @@ func TestServeTree(t *testing.T) {
 	check(t, "the button cannot be pressed", get[string](a, off(done)), "true")
 	check(t, "a click asks for something", get[bool](a, fmt.Sprintf("(() => { let asked = false; ask = async () => { asked = true; }; document.querySelector(%q).click(); return asked; })()", done+" > button")), false)
 	check(t, "watchers behind the end", watched(s), 0)
-	if want := fmt.Sprintf("sdttrace: %d events, 0 lost", 4*requests); !strings.Contains(s.stderr.String(), want) {
+	if want := fmt.Sprintf("%d events, 0 lost", 4*requests); !strings.Contains(s.stderr.String(), want) {
 		t.Errorf("want %q in\n%s", want, &s.stderr)
 	}
 	awaitCheck(b, "watched", fmt.Sprintf("document.querySelector(%q).dataset.watched", start), "0")

@@ -31,7 +31,7 @@ func traceParent(args []string) error {
 	if args[2] == "local" {
 		target.Via = attach.ViaLocal
 	}
-	s, err := attach.Open(context.Background(), []string{"peers:" + args[1]}, &attach.Options{Target: target, RingSize: 16 << 20})
+	s, err := attach.OpenEvents(context.Background(), []string{"peers:" + args[1]}, &attach.EventOptions{RingSize: 16 << 20}, &attach.Options{Target: target})
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ internal/mangled
 internal/fold: internal/mangled
 internal/limits
 internal/manpage
+internal/heldup
 internal/printable
 internal/procfs
 internal/record
@@ -36,13 +37,15 @@ prototype: notes
 event/args: internal/printable notes
 internal/debugfile: internal/procfs internal/safeelf
 internal/pcln: internal/safeelf
-attach/internal/kernel
+internal/kernel
 attach/internal/libbpf
-attach/internal/library: internal/procfs internal/safeelf
+attach/internal/library: internal/procfs internal/safeelf internal/selector
 attach/internal/stackswitch: internal/safeelf internal/x86
-attach/internal/overlay: attach/internal/kernel
-attach/internal/privilege
+attach/internal/returns: internal/x86
+attach/internal/overlay: internal/kernel
+internal/privilege
 attach/internal/process: internal/procfs
+attach/internal/family: attach/internal/process internal/kernel internal/procfs
 attach/internal/shield
 internal/stub: notes
 internal/watch: internal/procfs internal/sys
@@ -52,7 +55,7 @@ attach/internal/clock: attach/internal/process internal/ring
 internal/rendezvous: internal/record internal/ring internal/sys notes
 internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
-provider/providertest: event/args internal/btfgen internal/selector internal/tap notes provider
+provider/providertest: event/args internal/btfgen internal/record internal/selector internal/tap notes provider
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
@@ -61,68 +64,78 @@ symbols/internal/elfsym: internal/safeelf symbols/internal/span
 symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/span
 symbols: internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
 attach/internal/maplog: internal/procfs internal/safeelf symbols
+internal/decode/hook: symbols
 internal/grammar:
-internal/shape: internal/grammar internal/record notes reader
-event: event/args internal/printable internal/record internal/shape notes reader symbols
+internal/shape: internal/grammar internal/record internal/selector notes reader
+event: event/args internal/decode/hook internal/printable internal/record internal/shape notes reader symbols
+internal/decode: event internal/decode/hook internal/record internal/shape reader symbols
 internal/order: event symbols
 total: event internal/order reader
+profile: event internal/printable symbols total
 internal/tracefile: event internal/record internal/shape notes reader symbols
-attach/internal/naming: attach/internal/maplog event internal/procfs reader symbols
+attach/internal/naming: attach/internal/maplog internal/decode internal/procfs reader symbols
 attach/internal/filter: event internal/grammar reader
-attach/internal/discover: attach/internal/library attach/internal/overlay attach/internal/privilege attach/internal/process internal/procfs internal/selector reader
-attach/internal/link: attach/internal/kernel attach/internal/privilege attach/internal/shield internal/procfs internal/sys
+attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/mangled internal/privilege internal/procfs internal/selector reader symbols
+attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/privilege internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
-attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
+attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/query: attach/internal/filter attach/internal/operand event internal/fold internal/record internal/shape reader symbols
-attach/internal/codegen: attach/internal/filter attach/internal/kernel attach/internal/operand attach/internal/query internal/record internal/shape notes reader
-attach/internal/semaphore: attach/internal/kernel attach/internal/operand internal/procfs internal/safeelf notes reader
-attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/semaphore internal/procfs internal/tracefile reader
-attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach/internal/codegen: attach/internal/filter attach/internal/operand attach/internal/query internal/kernel internal/record internal/shape notes reader
+attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
+attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
+attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/mangled internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach/internal/numbering: attach/internal/bind attach/internal/discover attach/internal/site reader
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
 attach/internal/sums: attach/internal/bind attach/internal/query attach/internal/site attach/internal/tally event internal/order reader total
-attach/internal/load: attach/internal/bind attach/internal/codegen attach/internal/kernel attach/internal/privilege attach/internal/process attach/internal/query attach/internal/tally internal/procfs reader
-attach/internal/source: attach/internal/bind attach/internal/discover attach/internal/kernel attach/internal/query attach/internal/site attach/internal/tally event internal/record internal/rendezvous internal/ring internal/selector internal/tracefile reader
-attach/internal/local: attach/internal/bind attach/internal/clock attach/internal/discover attach/internal/filter attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/source internal/procfs internal/rendezvous internal/selector notes reader
-attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/filter attach/internal/kernel attach/internal/link attach/internal/load attach/internal/local attach/internal/maplog attach/internal/naming attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/query attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/printable internal/procfs internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols total
-attach/collection: attach attach/internal/discover attach/internal/kernel attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/privilege attach/internal/process attach/internal/site internal/selector notes reader
+attach/internal/load: attach/internal/bind attach/internal/codegen attach/internal/process attach/internal/query attach/internal/tally internal/kernel internal/privilege internal/procfs reader
+attach/internal/source: attach/internal/bind attach/internal/discover attach/internal/query attach/internal/site attach/internal/tally event internal/decode internal/kernel internal/record internal/rendezvous internal/ring internal/selector internal/tracefile reader
+attach/internal/recorder: attach/internal/bind attach/internal/clock attach/internal/naming attach/internal/numbering attach/internal/source event internal/decode internal/record internal/shape internal/tracefile reader
+attach/internal/local: attach/internal/bind attach/internal/clock attach/internal/discover attach/internal/filter attach/internal/process attach/internal/query attach/internal/site attach/internal/source internal/privilege internal/procfs internal/rendezvous internal/selector notes reader
+attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/decode internal/kernel internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols total
+attach/argasm: attach/internal/operand notes reader
+attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
 internal/demo: provider
 internal/top: internal/printable
-internal/gate: attach internal/await internal/procfs notes reader
+internal/gate: attach internal/await internal/kernel internal/privilege internal/procfs notes reader
 internal/sdtdump: internal/printable internal/procfs internal/selector internal/version notes prototype reader
 internal/genman: internal/manpage internal/sdtdump
 cmd/sdtdump: internal/limits internal/sdtdump
 cmd/sdttrace/internal/page: event internal/grammar internal/printable reader symbols
-cmd/sdttrace/internal/perfetto: event internal/printable notes symbols
-cmd/sdttrace/internal/profile: event internal/printable symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
 cmd/sdttrace/internal/interrupt:
 cmd/sdttrace/internal/program: attach reader
 cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/program internal/gate internal/procfs notes reader
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
-cmd/sdttrace/internal/format: attach event internal/printable notes prototype reader total
-cmd/sdttrace/internal/session: attach cmd/sdttrace/internal/command event internal/selector total
+cmd/sdttrace/internal/format: attach event internal/mangled internal/printable internal/selector notes prototype reader total
+cmd/sdttrace/internal/look: attach internal/selector prototype reader
+cmd/sdttrace/internal/shell:
+cmd/sdttrace/internal/session: attach event internal/selector total
+cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols
 cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program elfgen internal/stub internal/sys notes provider reader
-cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs reader
+cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs internal/x86 notes reader
 cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector prototype reader
-cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen internal/printable internal/procfs internal/selector internal/watch notes prototype reader
+cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
+cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/watch notes prototype reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/printable total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
-cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session total
-cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session internal/printable internal/version
-cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
+cmd/sdttrace/internal/word: attach internal/selector
+cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate
+cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session internal/selector total
+cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/recording cmd/sdttrace/internal/session event profile
+cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session event internal/fold internal/printable internal/version profile
 cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/selector internal/top notes prototype reader total
 cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program event internal/demo internal/printable internal/sdtdump
-cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profile cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour event internal/demo internal/gate internal/grammar internal/limits internal/printable internal/procfs internal/selector internal/top internal/version prototype
+cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/breakpoint cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profiles cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/shell cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour cmd/sdttrace/internal/word internal/demo internal/gate internal/grammar internal/heldup internal/limits internal/printable internal/procfs internal/selector internal/top internal/version profile prototype
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a
 // package.
 func testRoom(pkg string) bool {
-	return strings.HasPrefix(pkg, "internal/systest/") || pkg == "internal/manpage/manpagetest"
+	return strings.HasPrefix(pkg, "internal/systest/")
 }
 
 // TestLayers checks that each package imports what layers says and nothing else of

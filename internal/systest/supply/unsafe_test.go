@@ -19,10 +19,10 @@ var unsafeIn = map[string]int{
 	"internal/sys":          4,  // system calls of which x/sys has none
 	"internal/ring":         5,  // memory shared with another process
 	"internal/tap":          1,  // argument blocks, handed to a listening test
-	"provider":              15, // values become slots; slots are read for watchers of this user
+	"provider":              14, // values become slots; slots are read for watchers of this user
 	"provider/providertest": 2,  // the listening test
 
-	"attach/internal/kernel":  1, // the page of a ring buffer's reader
+	"internal/kernel":         1, // the page of a ring buffer's reader
 	"attach/internal/link":    1, // system calls of which cilium/ebpf has none
 	"attach/internal/maplog":  1, // the ring of a perf event
 	"attach/internal/overlay": 1, // the address that a program looks up

@@ -122,9 +122,7 @@ func loadedClasses(t testing.TB, path string) []string {
 // TestJVMCalls counts calls of a method, by names that have a length and no NUL.
 func TestJVMCalls(t *testing.T) {
 	p := startJVM(t, "-XX:+DTraceMethodProbes")
-	s := open(t, []string{"hotspot:method__entry"}, &attach.Options{
-		Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 16 << 20, Strings: []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"},
-		Where: `arg1 == "Work" && arg3 == "step"`})
+	s := openEvents(t, []string{"hotspot:method__entry"}, &attach.EventOptions{RingSize: 16 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Strings: []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"}, Where: `arg1 == "Work" && arg3 == "step"`})
 	p.Do("call 1000")
 	events := drain(t, s)
 	if len(events) != 1000 {
@@ -137,7 +135,7 @@ func TestJVMCalls(t *testing.T) {
 func TestJVMEverything(t *testing.T) {
 	p := startJVM(t)
 	links := bpfLinks(t)
-	s := open(t, []string{"*/libjvm.so:*:*"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, RingSize: 64 << 20})
+	s := openEvents(t, []string{"*/libjvm.so:*:*"}, &attach.EventOptions{RingSize: 64 << 20}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	programs := map[string]bool{}
 	n := 0
 	for link, program := range bpfLinks(t) {

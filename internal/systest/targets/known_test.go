@@ -17,10 +17,13 @@ import (
 	"github.com/go-usdt/usdt/prototype"
 )
 
+// whole has texts in full.
+var whole = &attach.EventOptions{MaxString: 8 << 10, RingSize: 16 << 20}
+
 // known returns the options to trace processes by the names of arguments that package
 // prototype knows; any process if there are none.
 func known(pids ...int) *attach.Options {
-	return &attach.Options{Target: attach.Target{PIDs: pids}, Prototypes: prototype.Known(), MaxString: 8 << 10, RingSize: 16 << 20}
+	return &attach.Options{Target: attach.Target{PIDs: pids}, Prototypes: prototype.Known()}
 }
 
 // argument returns an argument by its name.
@@ -42,7 +45,7 @@ func argument(t testing.TB, ev *event.Event, name string) any {
 // their text.
 func testKnownStatements(t *testing.T, p *postgres) {
 	sent := []string{"select 'grüße, 世界'", "select\n\t'" + strings.Repeat("long ", 1000) + "'", "select 1 as one", "select 1 as one"}
-	s := open(t, []string{p.server + ":postgresql:query__start", p.server + ":postgresql:statement__status"}, known())
+	s := openEvents(t, []string{p.server + ":postgresql:query__start", p.server + ":postgresql:statement__status"}, whole, known())
 	a, err := attach.OpenAggregate(t.Context(), []string{p.server + ":postgresql:query__start"}, attach.Count().By("query"),
 		&attach.Options{Prototypes: prototype.Known(), Where: `query ~ "select 1*"`})
 	if err != nil {
@@ -75,7 +78,7 @@ func testKnownStatements(t *testing.T, p *postgres) {
 // server's views and commands have.
 func testKnownLocks(t *testing.T, p *postgres) {
 	relation := p.client("psql", "-qAtX", "-c", "select 'pgbench_history'::regclass::oid")
-	s := open(t, []string{p.server + ":postgresql:lock__wait__start", p.server + ":postgresql:sort__start"}, known())
+	s := openEvents(t, []string{p.server + ":postgresql:lock__wait__start", p.server + ":postgresql:sort__start"}, whole, known())
 	p.waitForLock()
 	p.client("psql", "-qX", "-c", "set work_mem = '777kB'", "-c", "select distinct on (b, a) a, b from (values (1, 2), (2, 1)) as v (a, b)")
 	var waits, sorts int
@@ -105,7 +108,7 @@ func TestKnownJVM(t *testing.T) {
 	p := startJVM(t, "-XX:+UseSerialGC", "-Xlog:class+load:file="+log+":none")
 	p.Do("threads 1")
 	gc0, classes0 := counted(t, p.Do("gc 1"))
-	s := open(t, []string{"hotspot:gc__begin", "hotspot:class__loaded", "hotspot:thread__start", "hotspot:mem__pool__gc__begin"}, known(p.PID()))
+	s := openEvents(t, []string{"hotspot:gc__begin", "hotspot:class__loaded", "hotspot:thread__start", "hotspot:mem__pool__gc__begin"}, whole, known(p.PID()))
 	p.Do("threads 2")
 	p.Do("load 1")
 	gc1, classes1 := counted(t, p.Do("gc 5"))
@@ -154,7 +157,7 @@ func traceCommand(t *testing.T, probes []string, where string, name string, args
 	t.Helper()
 	o := known()
 	o.Where = where
-	s := open(t, probes, o)
+	s := openEvents(t, probes, whole, o)
 	cmd := exec.Command(name, args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd, err, out)
@@ -227,8 +230,17 @@ func TestKnownPython(t *testing.T) {
 func TestKnownCXX(t *testing.T) {
 	needs.Root(t)
 	p := start(t, compileThrows(t))
-	s := open(t, []string{"libstdcxx:*"}, known(p.PID()))
+	s := openEvents(t, []string{"libstdcxx:*"}, whole, known(p.PID()))
+	loud, err := attach.OpenAggregate(t.Context(), []string{"libstdcxx:throw"}, attach.Count(),
+		&attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Prototypes: prototype.Known(), Where: `type == "Loud"`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer loud.Close()
 	p.Do("2 30")
+	if groups, err := loud.Read(); err != nil || len(groups) != 1 || groups[0].Count != 60 {
+		t.Errorf("of type Loud: %+v, %v, want 60", groups, err)
+	}
 	count := map[string]int{}
 	for _, ev := range drain(t, s) {
 		count[ev.Name+" "+argument(t, &ev, "type").(string)]++

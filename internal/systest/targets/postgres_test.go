@@ -238,6 +238,8 @@ func TestPostgres(t *testing.T) {
 	t.Run("statements", func(t *testing.T) { testStatements(t, p.within(t)) })
 	t.Run("known", func(t *testing.T) { testKnownStatements(t, p.within(t)) })
 	t.Run("known locks", func(t *testing.T) { testKnownLocks(t, p.within(t)) })
+	t.Run("first look", func(t *testing.T) { testFirstLook(t, p.within(t)) })
+	t.Run("waiter", func(t *testing.T) { testWaiter(t, p.within(t)) })
 	t.Run("lock stacks", func(t *testing.T) { testLockStacks(t, p.within(t)) })
 	t.Run("lock waits by stack", func(t *testing.T) { testLockWaitsByStack(t, p.within(t)) })
 	t.Run("folded", func(t *testing.T) { testFoldedStatements(t, p.within(t)) })
@@ -254,7 +256,7 @@ func TestPostgres(t *testing.T) {
 // tracer.
 func testStatements(t *testing.T, p *postgres) {
 	before := len(p.settled())
-	s := open(t, []string{p.server + ":postgresql:query__start"}, &attach.Options{Strings: []string{"arg0"}, MaxString: 8 << 10})
+	s := openEvents(t, []string{p.server + ":postgresql:query__start"}, &attach.EventOptions{MaxString: 8 << 10}, &attach.Options{Strings: []string{"arg0"}})
 	out := p.client("pgbench", "-n", "-c", "3", "-t", "50")
 	if !strings.Contains(out, "actually processed: 150/150") {
 		t.Errorf("pgbench says\n%s", out)
@@ -321,7 +323,7 @@ func testTransactions(t *testing.T, p *postgres) {
 // testEverything traces all probes of a server at work, and checks that no
 // breakpoint and no raised semaphore stays behind.
 func testEverything(t *testing.T, p *postgres) {
-	s := open(t, []string{p.server + ":*:*"}, &attach.Options{RingSize: 64 << 20})
+	s := openEvents(t, []string{p.server + ":*:*"}, &attach.EventOptions{RingSize: 64 << 20}, nil)
 	probes := live(t, p.pid, s)
 	checkArmed(t, probes)
 	p.client("pgbench", "-n", "-c", "2", "-t", "20")

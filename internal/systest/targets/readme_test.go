@@ -2,10 +2,7 @@ package targets_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -112,7 +109,7 @@ func withoutNumbers(t *testing.T, event string) map[string]any {
 // TestReadmeCommands runs the commands of docs/tracing.md as they are written.
 func TestReadmeCommands(t *testing.T) {
 	k := newKitchen(t, tracing)
-	needs.Run(t, "go", "build", "-o", k.dir, "./testdata/myapp")
+	needs.Run(t, "go", "build", "-o", k.dir, "./testdata/myapp", "./testdata/srv")
 	work := filepath.Join(k.dir, "script.py")
 	if err := os.Rename(copied(t, "testdata/work.py", k.dir), work); err != nil {
 		t.Fatal(err)
@@ -131,19 +128,22 @@ func TestReadmeCommands(t *testing.T) {
 	k.cook("peer.port", 0, "", requests, `myapp:request_done id=\d+ path="/api/order" .* peer=\{host="::1" port=443\}$`)
 	k.cook("took > 10ms", 0, "", requests, `myapp:dial_done took=15ms peer=10.0.0.1$`)
 	k.cook("--fields", 0, "", requests, `^[0-9:.]+ \d+ path="/api/order" ms=[0-9.]+$`)
-	k.cook("hist ms", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+$`, `^ +2 - 4 +\d+ \|#+$`)
-	k.cook("p99.9", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ avg=\d.* p50=\d.* p99=\d.* p99.9=\d`)
-	k.cook("status/100", 0, "", requests, `^[0-9:.]+ status/100=5 path\[:8\]="/api/ord" count=\d+$`)
-	k.cook("latency myapp", 0, "", requests, `^[0-9:.]+ path="/api/order" count=\d+ sum=`)
+	k.cook("hist ms", 0, "", requests, `^ *\d+  "/api/order"$`, `^ +2 - 4 +\d+ \|#+$`)
+	k.cook("p99.9", 0, "", requests, `^ *\d+( +\d[\d.]*){4}  "/api/order"$`)
+	k.cook("status/100", 0, "", requests, `^ *\d+  5 +"/api/ord"$`)
+	k.cook("latency myapp", 0, "", requests, `^ *\d+( +\d[\d.]*[nµm]?s){4}  "/api/order"$`)
 	k.cook("--slower", 0, "", requests)
-	k.cook("count --by stack,path", 0, "", requests, `^[0-9:.]+ path="/\S*" count=\d+$`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
+	k.cook("count --by stack,path", 0, "", requests, `^ *\d+  "/\S*"$`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
 	k.cook("--stack", 0, "", requests, `^[0-9:.]+ myapp/\d+ myapp:request_done id=`, `^\tmain.main \(/.*/testdata/myapp/main.go:\d+\)$`)
 	k.cook("latency.pb.gz", 0, "", requests)
 	if out := needs.Run(t, "go", "tool", "pprof", "-top", filepath.Join(k.dir, "latency.pb.gz")); !regexp.MustCompile(`(?m)^Type: latency$`).MatchString(out) || !regexp.MustCompile(`(?m) main\.main$`).MatchString(out) {
 		t.Errorf("pprof does not show who waited:\n%s", out)
 	}
 	k.cook("script.py", 0, "collect\n", nil, `python3?/\d+ python:gc__done collected=\d+$`)
-	k.cook("libc.so.6:read", 0, "", func() { needs.Run(t, "head", "-c", "100", "/dev/zero") }, `^[0-9:.]+ count=\d+$`)
+	k.cook("libc.so.6:read", 0, "", func() { needs.Run(t, "head", "-c", "100", "/dev/zero") }, `^[0-9:.]+ +\d+$`)
+	k.cook("uretprobe:./srv", 0, "", func() { needs.Run(t, filepath.Join(k.dir, "srv")) }, `^[0-9:.]+ +8( +\d[\d.]*[nµm]?s){4}$`)
+	k.cook("handler.go:40-60", 0, "", nil, `^ +8  "uprobe:srv:handler.go:42"$`)
+	k.cook("req.path", 0, "", nil, `^[0-9:.]+ srv/\d+ uprobe:srv:handler.go:42 req.path="/item/4" n=4$`)
 
 	for _, c := range []struct{ names, pattern string }{
 		{"sdtdump /usr/lib/postgresql/", `^  postgresql:query__start  0x[0-9a-f]+ `},
@@ -199,22 +199,7 @@ func TestReadmePage(t *testing.T) {
 			answer.Body.Close()
 		}
 	})
-	page, err := os.ReadFile(filepath.Join(k.dir, "page.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var data []byte
-	for _, packed := range regexp.MustCompile(`<script type="application/gzip;base64" class="\w+">([^<]*)</script>`).FindAllSubmatch(page, -1) {
-		text, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed[1])))
-		if err != nil {
-			t.Fatal(err)
-		}
-		part, err := io.ReadAll(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data = append(data, part...)
-	}
+	data := bytes.Join(pageData(t, filepath.Join(k.dir, "page.html")), nil)
 	for _, want := range []string{"request_start", "cache_lookup", "/item/clock", "internal/demo."} {
 		if !bytes.Contains(data, []byte(want)) {
 			t.Errorf("the page's %d bytes of data have no %s", len(data), want)

@@ -172,47 +172,63 @@ func TestRecipes(t *testing.T) {
 	bench := func() { p.client("pgbench", "-n", "-c", "2", "-t", "20") }
 	k.cook("query__start", 0, "", bench,
 		`^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET tbalance = tbalance \+ -?\d+ WHERE tid = \d+;"$`)
-	k.cook("sql(query)", 0, "", bench, `^[0-9:.]+ sql\(query\)="UPDATE pgbench_tellers SET tbalance = tbalance \+ \? WHERE tid = \?" count=40$`)
+	k.cook("sql(query)", 0, "", bench, `^ *40  "UPDATE pgbench_tellers SET tbalance = tbalance \+ \? WHERE tid = \?"$`)
 	k.cook("UPDATE*", 0, "", bench, `^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET `)
-	k.cook("query__done", 0, "", bench, `^[0-9:.]+ count=\d{3,} sum=`)
+	k.cook("query__done", 0, "", bench, `^[0-9:.]+ +\d{3,} `)
 	k.cook("--slower", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
-		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\d\.\d+ms|\d+\.\d+s) postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done query="select pg_sleep\(0.1\)"$`)
-	k.cook("transaction__", 0, "", bench, `probe="postgresql:transaction__start" count=\d\d+$`, `probe="postgresql:transaction__commit" count=\d\d+$`)
-	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ count=\d+ sum=`)
+		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\dms|\d+(\.\d+)?s) postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done$`)
+	k.cook("transaction__", 0, "", bench, `^ *\d\d+  "postgresql:transaction__start"$`, `^ *\d\d+  "postgresql:transaction__commit"$`)
+	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ +\d+ `)
 	k.cook("timeline", 0, "", bench)
 	k.checkTimeline("bank.pftrace")
 	k.cook("--stack=dwarf postgresql", 0, "", p.waitForLock, `postgresql:lock__wait__start `, `^\tPostgresMain \(postgres\+0x[0-9a-f]+\)$`)
 
 	k.cook("record -o", 0, "", bench)
-	k.reheat("--from day.usdt", `^[0-9:.]+ count=\d{3,} sum=`)
+	k.reheat("--from day.usdt", `^[0-9:.]+ +\d{3,} `)
 
 	j := startJVM(t, "-XX:+UseSerialGC")
 	k.cook("thread__", j.PID(), "", func() { j.Do("threads 3") },
 		`hotspot:thread__start name="wörker-2" thread=\d+ `, `^[0-9:.]+ wörker-2/\d+ hotspot:thread__stop name="wörker-2" thread=\d+ `)
-	k.cook("gc__begin", j.PID(), "", func() { j.Do("gc 4") }, `count=4 sum=`)
+	k.cook("gc__begin", j.PID(), "", func() { j.Do("gc 4") }, `^[0-9:.]+ +4 `)
 	k.cook("class__loaded", j.PID(), "", func() { j.Do("load 1") }, `hotspot:class__loaded name="java/util/zip/GZIPOutputStream" loader=`)
-	k.cook("method__entry", 0, "call 500\n", nil, `class="Work" method="step" count=500$`)
+	k.cook("--signal QUIT", j.PID(), "", func() {
+		j.Send("gc 1")
+		for line := ""; !strings.HasPrefix(line, "Full thread dump"); line = j.Line() {
+		}
+	}, `hotspot:gc__begin `)
+	k.cook("method__entry", 0, "call 500\n", nil, `^ *500  "Work\.step\(.*\)"$`)
 
 	python := start(t, findPython(t), "testdata/work.py")
-	k.cook("python:gc", 0, "collect\n", nil, `count=\d\d+ sum=`)
+	k.cook("python:gc", 0, "collect\n", nil, `^[0-9:.]+ +\d\d+ `)
 
 	needs.Run(t, "go", "build", "-o", k.dir+"/service", "./testdata/heap")
 	k.cook("otel_memory", 0, "", nil)
 
 	c := start(t, compileThrows(t))
-	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw exception=0x[0-9a-f]+ type="4Loud"$`, `libstdcxx:catch exception=0x[0-9a-f]+ type="4Loud"$`)
-	k.cook("cxx(type)", 0, "", func() { c.Do("2 100") }, `comm="throws" cxx\(type\)="Loud" count=\d{3,}$`)
+	k.cook("libstdcxx:*", c.PID(), "", func() { c.Do("1 2") }, `libstdcxx:throw exception=0x[0-9a-f]+ type="Loud"$`, `libstdcxx:catch exception=0x[0-9a-f]+ type="Loud"$`)
+	k.cook("cxx(type)", 0, "", func() { c.Do("2 100") }, `^ *\d{3,}  "throws" +"Loud"$`)
 
-	k.cook("--stack=dwarf --by", c.PID(), "", func() { c.Do("1 2") }, `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+	k.cook("--stack=dwarf --by", c.PID(), "", func() { c.Do("1 2") }, `^ *\d+  "(int|Quiet|Loud)"$`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+	k.cook("--stop", c.PID(), "", func() {
+		c.Send("1 2")
+		for stat := ""; !strings.Contains(stat, ") T "); {
+			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.PID()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stat = string(b)
+		}
+	}, `libstdcxx:throw exception=0x[0-9a-f]+ type="Loud"$`)
+	c.Line()
 	k.cook("profile -o throws", c.PID(), "", func() { c.Do("1 2") })
 	k.cook("--stack=dwarf libstdcxx", c.PID(), "", func() { c.Do("1 2") }, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
 
 	k.cook("record -o throws.usdt", c.PID(), "", func() { c.Do("1 2") })
-	k.reheat("'stack,cxx(type)' --from throws.usdt", `^[0-9:.]+ cxx\(type\)="(int|Quiet|Loud)" count=`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
+	k.reheat("'stack,cxx(type)' --from throws.usdt", `^ *\d+  "(int|Quiet|Loud)"$`, `^\t__cxa_throw `, `^\tdeep\(int, int\) `)
 	k.reheat("profile -o throws.pb.gz --from throws.usdt")
 
 	needCalls(t)
-	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `filename=".*/?work.py" function="called" count=1000$`)
+	k.cook("function__return", python.PID(), "", func() { python.Do("call") }, `^ *1000  ".*/?work.py"  "called"$`)
 	k.done()
 }
 

@@ -94,7 +94,6 @@ func TestRedisAllocations(t *testing.T) {
 	sdttrace, file := needs.Build(t, "cmd/sdttrace"), filepath.Join(dir, "allocations.pb.gz")
 	a := byStack(t, malloc, r.pid)
 	o := unwound(r.pid)
-	o.RingSize = 64 << 20
 	s := open(t, []string{malloc}, o)
 	cmd := exec.Command(sdttrace, "profile", "-p", strconv.Itoa(r.pid), "--stack=dwarf", "--buffer", "64M", "-o", file, malloc)
 	var stderr tracee.Output

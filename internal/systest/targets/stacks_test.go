@@ -329,7 +329,7 @@ func TestJVMMethodStacks(t *testing.T) {
 	p.Do("call 100000") // so that step is compiled
 	writePerfMap(t, p.PID())
 	o := unwound(p.PID())
-	o.RingSize, o.Where = 64<<20, `arg1 == "Work" && arg3 == "step"`
+	o.Where = `arg1 == "Work" && arg3 == "step"`
 	o.Strings = []string{"hotspot:method__*:arg1[arg2]", "hotspot:method__*:arg3[arg4]"}
 	s := open(t, []string{"hotspot:method__entry"}, o)
 	p.Do("call 50")

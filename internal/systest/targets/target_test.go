@@ -55,7 +55,12 @@ func start(t testing.TB, name string, args ...string) *tracee.Program {
 
 func open(t testing.TB, selectors []string, opts *attach.Options) *attach.Session {
 	t.Helper()
-	s, err := attach.Open(t.Context(), selectors, opts)
+	return openEvents(t, selectors, nil, opts)
+}
+
+func openEvents(t testing.TB, selectors []string, what *attach.EventOptions, opts *attach.Options) *attach.Session {
+	t.Helper()
+	s, err := attach.OpenEvents(t.Context(), selectors, what, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

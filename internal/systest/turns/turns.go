@@ -4,6 +4,8 @@ package turns
 import (
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Medians calls all functions by turns, and returns the median of each one's results.
@@ -27,4 +29,21 @@ func PerCall(n int, loop func(n int)) float64 {
 	begin := time.Now()
 	loop(n)
 	return float64(time.Since(begin)) / float64(n)
+}
+
+// Spent returns the time that f takes, or the processor time that this process spends meanwhile if that
+// is less: beside other work f waits for a processor.
+func Spent(f func()) time.Duration {
+	begin, used := time.Now(), processor()
+	f()
+	return min(time.Since(begin), processor()-used)
+}
+
+// processor returns the processor time that this process has spent.
+func processor() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
