@@ -15,19 +15,23 @@ var kinds = []kind{
 	{"USDT", isUSDT, []func(*Planner, *site){
 		(*Planner).nops, (*Planner).opcode, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
 	}},
+	{"return instruction", isRET, []func(*Planner, *site){
+		(*Planner).resolver, (*Planner).opcode, (*Planner).copies,
+	}},
 	{"function return", isReturn, []func(*Planner, *site){
 		(*Planner).resolver, (*Planner).returnAddress, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
 	}},
 	{"function entry", isEntry, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).stackCheck, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
+		(*Planner).resolver, (*Planner).stackCheck, (*Planner).restarted, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
 	}},
 	{"instruction", isFunction, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
+		(*Planner).resolver, (*Planner).restarted, (*Planner).nops, (*Planner).opcode, (*Planner).copies,
 	}},
 }
 
 func isFunction(p *reader.Probe) bool { return p.Target != nil }
 func isUSDT(p *reader.Probe) bool     { return !isFunction(p) }
+func isRET(p *reader.Probe) bool      { return isReturn(p) && p.AtRET }
 func isReturn(p *reader.Probe) bool   { return isFunction(p) && p.Kind == reader.Uretprobe }
 func isEntry(p *reader.Probe) bool    { return isFunction(p) && p.Displacement() == 0 }
 

@@ -14,6 +14,13 @@ func (pl *Planner) stackCheck(s *site) {
 	}
 }
 
+// restarted moves the uprobe to the last of the instructions that Go's runtime starts again.
+func (pl *Planner) restarted(s *site) {
+	if s.probe.Target.Convention.IsGo() && s.probe.Machine == elf.EM_AARCH64 {
+		s.Offset += uint64(behindTemporary(s.object.BytesAt(s.Offset, maxTemporary)))
+	}
+}
+
 // maxStackCheck is how many bytes hold the longest stack check.
 const maxStackCheck = 40
 
@@ -91,8 +98,18 @@ func checkARM64(code []byte) int {
 		if !next(0xffffffff, 0xeb10023f) { // cmp x17, x16
 			return 0
 		}
-	default: // frames above 32 KiB
-		return 0
+	default: // large frames, of which the distance may lie below address 0
+		if next(0xff80001f, 0xd280001b) { // mov x27, #frame
+			next(0xff80001f, 0xf280001b)       // movk x27, #frame
+			if !next(0xffffffff, 0xeb3b63f1) { // subs x17, sp, x27
+				return 0
+			}
+		} else if !next(0xff8003ff, 0xf10003f1) { // subs x17, sp, #frame
+			return 0
+		}
+		if !next(0xff00001f, 0x54000003) || !next(0xffffffff, 0xeb10023f) { // b.lo; cmp x17, x16
+			return 0
+		}
 	}
 	if !next(0xff00001f, 0x54000009) { // b.ls
 		return 0
