@@ -50,8 +50,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 			chosen = append(chosen, kernels[i])
 		}
 	}
-	// A suite that hangs says where.
-	suiteFlags = append(suiteFlags, "-test.run="+*pattern, "-test.timeout="+(*limit*4/5).String())
+	// A suite that hangs says where, also if it begins late.
+	suiteFlags = append(suiteFlags, "-test.run="+*pattern, "-test.timeout="+(*limit/2).String())
 	suiteFlags = append(suiteFlags, strings.Fields(*more)...)
 	if *pattern != allTests {
 		chosen = whole(chosen)
