@@ -54,9 +54,12 @@ func (in *Interrupts) HeldUp(what string, stderr io.Writer) {
 	fmt.Fprintf(stderr, "sdttrace: the kernel holds up %s: another tracer, or a program of the kernel, may keep it; Ctrl-C ends sdttrace\n", what)
 }
 
-// unprepared is how long sdttrace may take to end while nothing is attached. Then what it
-// waits for does not answer, such as the file system of a path that the user names.
+// unprepared is how long sdttrace may take to end while nothing is attached. If it has hardly worked
+// meanwhile, what it waits for does not answer, such as the file system of a path that the user names.
 const unprepared = 3 * time.Second
+
+// patience is how many times unprepared passes, at most, while it still works.
+const patience = 20
 
 // Prepare says that nothing is attached until the function that it returns is called, so that
 // there is nothing to clean up when a signal comes.
@@ -69,6 +72,18 @@ func (in *Interrupts) Prepare(stderr io.Writer) (done func()) {
 		defer in.mu.Unlock()
 		in.preparing = nil
 	}
+}
+
+// watch gives up once nothing has moved for a while, and looks again if something has.
+func (in *Interrupts) watch(sig syscall.Signal, patience int) {
+	before := busy()
+	time.AfterFunc(unprepared, func() {
+		if patience > 0 && busy()-before > unprepared/10 {
+			in.watch(sig, patience-1)
+			return
+		}
+		in.giveUp(sig)
+	})
 }
 
 // giveUp ends this process by a signal if it is still preparing.
@@ -194,7 +209,7 @@ func (in *Interrupts) take(sig os.Signal, now time.Time) {
 		in.ending = now
 		in.cancel(&Cause{sig.(syscall.Signal)})
 		if in.preparing != nil {
-			time.AfterFunc(unprepared, func() { in.giveUp(sig.(syscall.Signal)) })
+			in.watch(sig.(syscall.Signal), patience)
 		}
 	case now.Sub(in.ending) >= SameInstant:
 		DieOf(sig.(syscall.Signal))
