@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/cilium/ebpf/features"
@@ -171,9 +172,16 @@ func runSuite(w *report.Writer, s report.Suite) error {
 		// Processes that a test has left behind may keep the pipe open.
 		out.SetReadDeadline(time.Now().Add(time.Second))
 	}()
+	quiet := time.AfterFunc(silence, func() {
+		for line := range strings.Lines(processes()) {
+			w.Write(report.Message{Suite: s.Name(), Line: line})
+		}
+	})
+	defer quiet.Stop()
 	r := bufio.NewReader(out)
 	for {
 		line, err := r.ReadString('\n')
+		quiet.Reset(silence)
 		if line != "" {
 			if err := w.Write(report.Message{Suite: s.Name(), Line: line}); err != nil {
 				return err
