@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -104,48 +105,70 @@ func serveCompilers(w *report.Writer) error {
 	if err := os.Chmod(compilerSocket, 0o777); err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	waiting := map[int]net.Conn{}
+	asked := answers{waiting: map[int]chan []byte{}, patience: time.Minute}
 	go func() {
 		for id := 1; ; id++ {
 			conn, err := l.Accept()
 			if err != nil {
 				return
 			}
-			var request report.Compile
-			if err := json.NewDecoder(conn).Decode(&request); err != nil {
-				conn.Close()
-				continue
-			}
-			request.ID = id
-			mu.Lock()
-			waiting[id] = conn
-			mu.Unlock()
-			w.Write(report.Message{Compile: &request})
+			go func() {
+				defer conn.Close()
+				request := report.Compile{}
+				if err := json.NewDecoder(conn).Decode(&request); err == nil {
+					request.ID = id
+					conn.Write(asked.ask(w, &request))
+				}
+			}()
 		}
 	}()
-	go func() {
-		for in := bufio.NewReader(os.Stdin); ; {
-			line, err := in.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			var reply report.Compiled
-			if err := json.Unmarshal(line, &reply); err != nil {
-				w.Write(report.Message{Error: fmt.Sprintf("%d bytes on the console are no answer: %v", len(line), err)})
-				continue
-			}
-			mu.Lock()
-			conn := waiting[reply.ID]
-			delete(waiting, reply.ID)
-			mu.Unlock()
-			if conn != nil {
-				conn.Write(line)
-				conn.Close()
-			}
-		}
-	}()
+	go asked.read(os.Stdin)
 	return nil
+}
+
+// answers hands the host's answers to those that wait for them. The serial line may lose a piece of a
+// line when a machine is too slow to take it, so that requests are repeated; the host keeps answers.
+type answers struct {
+	mu       sync.Mutex
+	waiting  map[int]chan []byte // by the request's ID
+	patience time.Duration       // until a request is repeated
+}
+
+// ask returns the host's answer, a line.
+func (a *answers) ask(w *report.Writer, request *report.Compile) []byte {
+	answer := make(chan []byte, 1)
+	a.mu.Lock()
+	a.waiting[request.ID] = answer
+	a.mu.Unlock()
+	for {
+		w.Write(report.Message{Compile: request})
+		select {
+		case line := <-answer:
+			return line
+		case <-time.After(a.patience):
+		}
+	}
+}
+
+// read reads answers from the console.
+func (a *answers) read(console io.Reader) {
+	for in := bufio.NewReader(console); ; {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var reply report.Compiled
+		if err := json.Unmarshal(line, &reply); err != nil {
+			continue // it is asked for again
+		}
+		a.mu.Lock()
+		answer := a.waiting[reply.ID]
+		delete(a.waiting, reply.ID)
+		a.mu.Unlock()
+		if answer != nil {
+			answer <- line
+		}
+	}
 }
 
 // rawConsole makes the console pass lines of any length, and not echo them.
