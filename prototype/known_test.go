@@ -47,13 +47,13 @@ func TestSilent(t *testing.T) {
 		provider, name string
 		want           string
 	}{
-		{prototype.Known(), "hotspot", "method__entry", "java fires it with -XX:+DTraceMethodProbes only"},
+		{prototype.Known(), "hotspot", "method__entry", "java fires it only with -XX:+DTraceMethodProbes or -XX:+ExtendedDTraceProbes"},
 		{prototype.Known(), "hotspot", "method__compile__begin", ""},
 		{prototype.Known(), "perl", "loaded__file", "perl fires it only while perl:sub__entry is traced as well"},
 		{prototype.Known(), "nobody", "knows", ""},
 		{prototype.Known().With(mine), "hotspot", "method__entry", "mine"},
 		{prototype.Known().With(mine), "hotspot", "gc__begin", "not in mine (no, never)"},
-		{prototype.Known().With(mine), "hotspot", "monitor__wait", "java fires it with -XX:+DTraceMonitorProbes only"},
+		{prototype.Known().With(mine), "hotspot", "monitor__wait", "java fires it only with -XX:+DTraceMonitorProbes or -XX:+ExtendedDTraceProbes"},
 		{mine, "mine", "b-c", "a dash"},
 		{nil, "hotspot", "method__entry", ""},
 	} {

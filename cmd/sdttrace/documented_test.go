@@ -44,7 +44,7 @@ func TestHelpFits(t *testing.T) {
 	for _, v := range verbs {
 		cmd := v.newCommand(io.Discard, io.Discard)
 		var b strings.Builder
-		word.PrintHelp(&b, cmd)
+		word.PrintHelp(&b, cmd, 0)
 		check(v.name(), b.String(), 45)
 		if examples := strings.Index(b.String(), "\nExamples\n"); examples < 0 || examples > strings.Index(b.String(), "lags\n") {
 			t.Errorf("the help of %s does not begin with examples", v.name())

@@ -110,6 +110,8 @@ func TestWrongFlags(t *testing.T) {
 		{"record -o x --size 0", "--size 0 is not positive"},
 		{"record -o x --size -1", "--size -1 is not positive"},
 		{"top --listen x", "--listen is no flag of top: sdttrace serve has it"},
+		{"count --timeout 5s a:b", "--timeout is no flag of count: write --duration D"},
+		{"count --by pid --stack=dwarf a:b", "--stack has no effect without a group for each stack: write --by stack, also beside other keys, as in --by pid,stack=dwarf"},
 		{"-z", "-z is no flag of print, nor of another verb"},
 		{"--nonsense", "--nonsense is no flag of print, nor of another verb"},
 		{"--wehre x a:b", "--wehre is no flag of print, whose nearest is --where, nor of another verb"},

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/grammar"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -68,8 +69,7 @@ func newHelpCommand(stdout io.Writer) *cobra.Command {
 			Use: name, Short: about, Long: about + "\n\n" + strings.TrimSpace(text), DisableFlagsInUseLine: true,
 			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
-				_, err := fmt.Fprintf(stdout, "%s\n\n%s", about, text)
-				return output.Error(err)
+				return output.Error(helpTo(stdout, about+"\n\n"+text))
 			},
 		})
 	}
@@ -107,7 +107,15 @@ sdttrace help TOPIC      ` + strings.Join(topics[:6], ", ") + `,
                          ` + strings.Join(topics[6:], ", ") + `
 Besides: demo, which traces a small web shop; bench, what probes cost here; completion; --version
 `)
-	_, err := io.WriteString(w, b.String())
+	return helpTo(w, b.String())
+}
+
+// helpTo writes help, on a terminal so that it fits.
+func helpTo(w io.Writer, help string) error {
+	if columns := screen.Width(w); columns > 0 {
+		help = screen.Fold(screen.Join(help), columns, 0)
+	}
+	_, err := io.WriteString(w, help)
 	return err
 }
 

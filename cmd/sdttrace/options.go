@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -67,6 +68,7 @@ type traceFlags struct {
 	meanings format.Meanings
 	costs    *cost.Costs // nil unless they are measured
 	silent   remark.Silences
+	stderr   io.Writer // as it was given: perhaps a terminal
 	outputs  output.Files
 	prepared func()           // says that something is attached, or nothing will be
 	held     *command.Command // once it has been started

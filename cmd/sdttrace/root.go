@@ -13,6 +13,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
@@ -129,7 +130,9 @@ else it does with them, the pages of sdttrace help what probes, conditions and a
 			overview(stdout)
 			return
 		}
-		word.PrintHelp(stdout, cmd)
+		var help strings.Builder
+		word.PrintHelp(&help, cmd, screen.Width(stdout))
+		helpTo(stdout, help.String())
 	})
 	root.Version = version.String()
 	root.SetVersionTemplate("sdttrace {{.Version}}\n")

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,6 +50,11 @@ func TestHeatInPlace(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("sdttrace ends with %v", err)
 	}
+	shown.Await(t, "a summary that is broken between words", func(lines []string) bool {
+		return slices.ContainsFunc(lines, func(line string) bool {
+			return strings.HasPrefix(line, "  ") && strings.HasSuffix(line, " of 2 sites")
+		})
+	})
 }
 
 // TestGroupsInPlace draws groups on a terminal, which becomes smaller and larger.

@@ -94,7 +94,7 @@ func (d *sums) compute() (err error) {
 	case d.given("max-groups") && len(d.by) == 0:
 		return errors.New("--max-groups has no effect without --by: there is one group")
 	case d.given("stack") && !d.byStack():
-		return errors.New("--stack says how stacks are read that --by stack groups by")
+		return errors.New("--stack has no effect without a group for each stack: write --by stack, also beside other keys, as in --by pid,stack=dwarf")
 	case d.replayed != nil && slices.Contains(d.shown.Names, "rate") && d.interval == 0:
 		return errors.New("--show rate of recordings needs --interval, which says of how long")
 	}

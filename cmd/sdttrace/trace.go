@@ -65,6 +65,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		defer f.costs.Close()
 	}
 	run := func(_ command.Searcher, show func() error) error { return show() }
+	f.stderr = stderr
 	commandOutput := printable.Behind(stderr)
 	to := &showing{cancel: cancel, stdout: stdout}
 	if d.every() > 0 {
@@ -258,6 +259,7 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	if f.replayed == nil {
 		remark.Ended(stderr, f.pids)
 	}
+	stderr = screen.Folded(stderr, f.stderr) // nobody copies these lines
 	if err := remark.Summary(stderr, s); err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
 
@@ -34,7 +36,7 @@ func TestWords(t *testing.T) {
 	for _, v := range verbs {
 		cmd := v.newCommand(io.Discard, io.Discard)
 		help.Reset()
-		word.PrintHelp(&help, cmd)
+		word.PrintHelp(&help, cmd, 0)
 		for name := range word.All {
 			flag := cmd.Flags().Lookup(name)
 			if flag == nil {
@@ -56,6 +58,40 @@ func TestWords(t *testing.T) {
 		for _, v := range verbs {
 			if v != &listVerb && !slices.Contains(verbsWith[name], v.name()) { // which traces nothing
 				t.Errorf("%s has no --%s", v.name(), name)
+			}
+		}
+	}
+}
+
+// TestHelpOnTerminals reads all pages of help on terminals of 60, 80 and 120 columns: lines fit, except
+// words that are wider, and no word is lost.
+func TestHelpOnTerminals(t *testing.T) {
+	pages := map[string]func(columns int) string{"": func(int) string {
+		var b strings.Builder
+		overview(&b)
+		return b.String()
+	}}
+	for _, v := range verbs {
+		pages[v.name()] = func(columns int) string {
+			var b strings.Builder
+			word.PrintHelp(&b, v.newCommand(io.Discard, io.Discard), columns)
+			return b.String()
+		}
+	}
+	for _, name := range topics {
+		about, text := topic(name)
+		pages[name] = func(int) string { return about + "\n\n" + text }
+	}
+	for name, page := range pages {
+		for _, columns := range []int{60, 80, 120} {
+			fits := screen.Fold(screen.Join(page(columns)), columns, 0)
+			if got, want := strings.Fields(fits), strings.Fields(page(columns)); !slices.Equal(got, want) {
+				t.Errorf("%s, %d columns: the words are others", name, columns)
+			}
+			for line := range strings.Lines(fits) {
+				if width := utf8.RuneCountInString(line) - 1; width > columns {
+					t.Errorf("%s: a line has %d columns of %d: %s", name, width, columns, line)
+				}
 			}
 		}
 	}

@@ -79,6 +79,8 @@ func (d *Search) noMatch(i int) error {
 	switch {
 	case d.where != "":
 		searched = d.where
+	case d.Among != "":
+		searched = d.Among
 	case d.Members != nil:
 		searched = "in the processes and their children"
 	case len(pids) == 0:

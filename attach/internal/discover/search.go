@@ -40,6 +40,8 @@ type Search struct {
 	// Later says that what matches nothing yet is awaited by later looks: First does not wait for
 	// it, so that the rest is attached to at once.
 	Later bool
+	// Among says in errors which processes are searched, unless they have been named.
+	Among string
 	// Ended says, after a look, which sites are to be detached from: see
 	// forgetUnmapped and leaveUnmapped.
 	Ended []Owner

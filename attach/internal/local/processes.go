@@ -250,7 +250,7 @@ func (l *Processes) Search(ctx context.Context, selectors []selector.Selector, u
 		return search, found, l.explain(err)
 	}
 	search := discover.New(selectors, f.procs)
-	search.Passing = true
+	search.Passing, search.Among = true, "in the processes that offer probes through shared memory"
 	if _, err := f.scan(); err != nil {
 		return search, nil, err
 	}

@@ -35,36 +35,58 @@ func (m *Meanings) needs(name string, selectors []string) (needs []string) {
 		if len(parts) < 2 {
 			return nil
 		}
-		says := m.Table.Sayings(parts[len(parts)-2], parts[len(parts)-1])
-		i := slices.IndexFunc(says, func(s prototype.Saying) bool { return s.Name == name && plain(&s) })
-		if i < 0 || needs != nil && !slices.Equal(needs, says[i].Needs()) {
+		own := needsOf(named(m.Table.Sayings(parts[len(parts)-2], parts[len(parts)-1]), name))
+		if own == nil || needs != nil && !slices.Equal(needs, own) {
 			return nil
 		}
-		needs = says[i].Needs()
+		needs = own
 	}
 	return needs
 }
 
-// plain reports whether a text is made of the arguments of one event, whatever they are.
-func plain(s *prototype.Saying) bool {
-	return s.When == "" && !slices.ContainsFunc(s.Needs(), func(need string) bool { return strings.Contains(need, ":") })
+// named returns the sayings that make one text, each for some values of an argument.
+func named(says []prototype.Saying, name string) (all []prototype.Saying) {
+	for _, s := range says {
+		if s.Name == name {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// needsOf returns the arguments that sayings need, and by which they are chosen; nil if one needs
+// those of other events.
+func needsOf(says []prototype.Saying) (all []string) {
+	for i := range says {
+		for _, need := range append([]string{says[i].When}, says[i].Needs()...) {
+			if strings.Contains(need, ":") {
+				return nil
+			}
+			if need != "" && !slices.Contains(all, need) {
+				all = append(all, need)
+			}
+		}
+	}
+	return all
 }
 
 // join replaces keys by the text that is made of them.
 func (m *Meanings) join(groups []total.Group, plan attach.Plan) {
 	for i := range plan {
 		p := &plan[i].Probe
-		for _, s := range m.Table.Sayings(p.Provider, p.Name) {
-			needs := s.Needs()
+		all := m.Table.Sayings(p.Provider, p.Name)
+		for _, s := range all {
+			says := named(all, s.Name)
+			needs := needsOf(says)
 			has := func(need string) bool {
 				return slices.ContainsFunc(groups[0].By, func(a event.Arg) bool { return a.Name == need })
 			}
-			if !plain(&s) || len(needs) < 2 || slices.ContainsFunc(needs, func(need string) bool { return !has(need) }) {
+			if len(needs) < 2 || slices.ContainsFunc(needs, func(need string) bool { return !has(need) }) {
 				continue
 			}
 			for j := range groups {
 				by := &groups[j].By
-				text := event.Arg{Name: s.Name, Value: s.Expand(func(need string) string { return keyOf(*by, need) })}
+				text := event.Arg{Name: s.Name, Value: textFor(says, needs, *by)}
 				first := slices.IndexFunc(*by, func(a event.Arg) bool { return slices.Contains(needs, a.Name) })
 				rest := slices.DeleteFunc(slices.Clone(*by), func(a event.Arg) bool { return slices.Contains(needs, a.Name) })
 				*by = slices.Insert(rest, first, text)
@@ -72,6 +94,20 @@ func (m *Meanings) join(groups []total.Group, plan attach.Plan) {
 			return
 		}
 	}
+}
+
+// textFor returns the text of the saying that fits a group, or what it would be made of.
+func textFor(says []prototype.Saying, needs []string, by []event.Arg) string {
+	for i := range says {
+		if s := &says[i]; s.When == "" || keyOf(by, s.When) == s.Is {
+			return s.Expand(func(need string) string { return keyOf(by, need) })
+		}
+	}
+	var b strings.Builder
+	for _, need := range needs {
+		b.WriteString(" " + need + "=" + keyOf(by, need))
+	}
+	return b.String()[1:]
 }
 
 // keyOf returns the text of a key.

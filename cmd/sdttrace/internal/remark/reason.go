@@ -32,6 +32,7 @@ type outcome struct {
 	session.Session
 	spans    []span
 	recorded bool
+	known    bool // why none of the probes has fired
 }
 
 // unfired reports whether no probe has fired.
@@ -94,6 +95,10 @@ var reasons = []struct {
 		},
 	},
 	{
+		func(o *outcome) bool { return o.Command && o.known },
+		func(o *outcome) string { return "the command fired none of them" },
+	},
+	{
 		func(o *outcome) bool { return o.Command },
 		func(o *outcome) string { return "the command fired none of them" + o.Childless },
 	},
@@ -110,7 +115,7 @@ func Why(s session.Session, asked Asked) (why []string) {
 	if err != nil || failed != nil {
 		return nil // the summary says so
 	}
-	o := &outcome{asked, st, s, spans, s.Via() == attach.ViaRecording}
+	o := &outcome{asked, st, s, spans, s.Via() == attach.ViaRecording, explained(s.Plan(), asked.Table)}
 	for i := range spans {
 		if !o.unfired() && !o.recorded && spans[i].unfired() {
 			why = append(why, silent(s.Plan(), asked.Table, spans[i].probes)...)
@@ -150,6 +155,13 @@ func silent(plan attach.Plan, table *prototype.Table, named []string) []string {
 			return ""
 		}
 		return table.Silent(p.Provider, p.Name)
+	})
+}
+
+// explained reports whether it is known of each probe of a plan why it may never fire.
+func explained(plan attach.Plan, table *prototype.Table) bool {
+	return len(plan) > 0 && !slices.ContainsFunc(plan, func(s attach.Site) bool {
+		return table.Silent(s.Probe.Provider, s.Probe.Name) == ""
 	})
 }
 

@@ -47,6 +47,7 @@ func TestWhy(t *testing.T) {
 		{"missed", seen{stats: attach.Stats{Missed: 9}, plan: one}, remark.Asked{}, ""},
 		{"live", seen{plan: one}, remark.Asked{Table: prototype.Known()}, "none of them has fired|hotspot:method__entry did not fire: java "},
 		{"command", seen{plan: one}, remark.Asked{Command: true, Childless: "; and no children"}, "the command fired none of them; and no children"},
+		{"command, known", seen{plan: one}, remark.Asked{Command: true, Childless: "; and no children", Table: prototype.Known()}, "the command fired none of them|hotspot:method__entry did not fire: java "},
 		{"command without probes", seen{}, remark.Asked{Command: true}, ""},
 		{"waiting", seen{}, remark.Asked{}, "no probe has matched until now"},
 		{"recorded", seen{plan: one, via: attach.ViaRecording}, remark.Asked{Table: prototype.Known()}, "the recordings have no event of these probes"},
@@ -58,7 +59,7 @@ func TestWhy(t *testing.T) {
 		}
 		ok := len(got) == len(want)
 		for i := range want {
-			ok = ok && strings.HasPrefix(got[i], want[i])
+			ok = ok && strings.HasPrefix(got[i], want[i]) && (c.name != "command, known" || !strings.Contains(got[i], "children"))
 		}
 		if !ok {
 			t.Errorf("%s: %q, want %q", c.name, got, want)

@@ -11,7 +11,8 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// Moved says how what flags and verbs of earlier versions did is written now.
+// Moved says how what flags and verbs of earlier versions did is written now, and flags that other
+// tracers have.
 var Moved = map[string]string{
 	"replay":           "sdttrace [VERB] --from FILE|PID|DIR [PROBE...]",
 	"--count":          "sdttrace count PROBE...",
@@ -34,6 +35,12 @@ var Moved = map[string]string{
 	"--snapshot-on":    "sdttrace snapshot EXPR PROBE...",
 	"--snapshot-every": "sdttrace snapshot EXPR --every D PROBE...",
 	"--cost":           "sdttrace [VERB] -v PROBE...",
+	"--timeout":        "--duration D",
+	"--filter":         "--where EXPR",
+	"--group-by":       "--by A,...",
+	"--output":         "-o FILE",
+	"--backtrace":      "--stack",
+	"--follow-forks":   "--children",
 }
 
 // Elsewhere returns the error for a flag that a verb lacks: it names the verbs that have it.

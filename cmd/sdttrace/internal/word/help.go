@@ -9,9 +9,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// PrintHelp prints the help of a verb: examples first, then its own flags, and in two columns
-// the flags that it shares.
-func PrintHelp(out io.Writer, cmd *cobra.Command) {
+// twoColumns is how wide a terminal is that has two flags beside each other.
+const twoColumns = 100
+
+// PrintHelp prints the help of a verb: examples first, then its own flags and the flags that it
+// shares, the latter in two columns unless the terminal is known to be narrower.
+func PrintHelp(out io.Writer, cmd *cobra.Command, columns int) {
 	use := cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
 	if cmd.Flags().Lookup("rescan") != nil { // it traces
 		use += " [flags] [-- CMD ARG...]"
@@ -50,7 +53,9 @@ func PrintHelp(out io.Writer, cmd *cobra.Command) {
 			fmt.Fprint(out, "\nCommon flags\n")
 		}
 		line := "  " + cells[i]
-		if i+1 < len(cells) {
+		if narrow := columns > 0 && columns < twoColumns; i+1 < len(cells) && narrow {
+			line += "\n  " + cells[i+1]
+		} else if i+1 < len(cells) {
 			line = fmt.Sprintf("%-51s %s", line, cells[i+1])
 		}
 		fmt.Fprintln(out, line)
