@@ -175,7 +175,7 @@ func (t *tracing) find(ctx context.Context) (found discover.Sites, err error) {
 		if local := t.options.Target.Via == ViaLocal; t.options.Await {
 			d.Await, d.Passing = !local, local
 			if target := t.options.Target; target.Exe != "" || target.Comm != "" {
-				target.Cgroup = "" // which processes are moved to, long after they have mapped their files
+				target.Cgroup, target.Container, target.Pod = "", "", "" // which processes are moved to, long after they have mapped their files
 				d.Selects = func(pid int) bool { ok, err := target.selects(pid); return ok && err == nil }
 			}
 		}

@@ -28,6 +28,7 @@ var possible = map[string]string{
 	"ProgramOptions.Cookies":    "any number is a cookie",
 	"Target.Exe":                "it is looked for later",
 	"Target.Cgroup":             "it is looked for later",
+	"Target.Container":          "a container may have the name later",
 	"Span.Start":                "a selector, which has an error of its own",
 	"Span.End":                  "a selector, which has an error of its own",
 }

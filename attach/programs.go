@@ -96,7 +96,7 @@ func (p *programs) makeMaps(b *batch) (err error) {
 			return err
 		}
 	}
-	if err := p.maps.AddSelection(&load.Selecting{Comm: o.Target.Comm, Exe: o.Target.Exe, Cgroup: o.Target.Cgroup, Await: o.Await}); err != nil {
+	if err := p.maps.AddSelection(&load.Selecting{Comm: o.Target.Comm, Exe: o.Target.Exe, Cgroup: o.Target.cgroup(), Groups: o.Target.groups(), Await: o.Await}); err != nil {
 		if at := (*load.SelectionError)(nil); errors.As(err, &at) {
 			err = &OptionError{at.Name, at.Err}
 		}

@@ -46,7 +46,17 @@ type Target struct {
 	// or below it, when a probe fires. The kernel decides, so that it does not matter when
 	// a process starts or is moved, or how soon it ends. Like Comm and Exe, it is for
 	// generated programs, but it can be combined with PIDs.
+	// A path with '*', '?' or '[' names several, as [path.Match] has it, from the root of the
+	// hierarchy or from where that is mounted: "kubepods.slice/*"; also such as are made later.
 	Cgroup string
+	// Container is a name of containers, as Docker, Podman, CRI-O or Kubernetes have it, or at
+	// least 12 digits of the identifier of one; Pod is NAMESPACE/NAME of Kubernetes pods, or the
+	// UID of one. Names may have '*', '?' and '['. The paths of control groups have identifiers; names
+	// are read from the files of the runtime and the kubelet. The kernel reports new control groups,
+	// and one is selected within milliseconds, as soon as a file names it; each rescan looks for
+	// names again. Both can be combined with a Cgroup that is a pattern, and are for generated
+	// programs, as Cgroup is. Groups of more than 12 levels below the root are not found.
+	Container, Pod string
 	// Via is the way by which events come. [AttachProbes], [Find] and collections,
 	// whose programs are in the kernel, ignore it. ViaLocal, without PIDs, is for
 	// the processes that this one may inspect; Comm and Exe are compared when such a
@@ -66,7 +76,7 @@ func (t Target) checked() (Target, error) {
 	switch {
 	case t.Via < ViaAny || t.Via > ViaRecording:
 		return t, &OptionError{"Via", fmt.Errorf("%d is no way", int(t.Via))}
-	case len(t.Recordings) > 0 && (len(t.PIDs) > 0 || t.Comm != "" || t.Exe != "" || t.Cgroup != "" || t.Via != ViaAny && t.Via != ViaRecording):
+	case len(t.Recordings) > 0 && (len(t.PIDs) > 0 || t.Comm != "" || t.Exe != "" || t.Cgroup != "" || t.Container != "" || t.Pod != "" || t.Via != ViaAny && t.Via != ViaRecording):
 		return t, &OptionError{"Recordings", errors.New("they exclude other targets")}
 	case slices.Contains(t.Recordings, ""):
 		return t, &OptionError{"Recordings", errors.New("the path of one is empty")}
@@ -76,6 +86,11 @@ func (t Target) checked() (Target, error) {
 		return t, &OptionError{"Children", errors.New("there are no PIDs whose children are meant")}
 	case t.Children && (t.Via == ViaLocal || t.Via == ViaBoth):
 		return t, &OptionError{"Children", errors.New("only the kernel follows them, and not shared memory")}
+	}
+	if err := t.checkGroups(); err != nil {
+		return t, err
+	}
+	switch {
 	case t.Comm == "" && t.Exe == "":
 	case len(t.PIDs) > 0:
 		return t, &OptionError{"Target", errors.New("PIDs exclude Comm and Exe")}
@@ -99,7 +114,7 @@ func (t Target) byPID() (Target, error) {
 	for _, o := range []struct {
 		name  string
 		given bool
-	}{{"Comm", t.Comm != ""}, {"Exe", t.Exe != ""}, {"Cgroup", t.Cgroup != ""}, {"Children", t.Children}} {
+	}{{"Comm", t.Comm != ""}, {"Exe", t.Exe != ""}, {"Cgroup", t.Cgroup != ""}, {"Container", t.Container != ""}, {"Pod", t.Pod != ""}, {"Children", t.Children}} {
 		if o.given {
 			return t, &OptionError{o.name, errors.New("only generated programs select by it: compare it in your own program")}
 		}
@@ -118,7 +133,7 @@ func (t Target) only() []int {
 	return t.PIDs
 }
 
-// selects reports whether Comm, Exe and Cgroup select a process.
+// selects reports whether Comm, Exe and control groups select a process.
 func (t Target) selects(pid int) (bool, error) {
 	if t.Comm != "" {
 		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
@@ -135,6 +150,9 @@ func (t Target) selects(pid int) (bool, error) {
 		if err != nil || !os.SameFile(exe, want) {
 			return false, err
 		}
+	}
+	if groups := t.groups(); groups != nil {
+		return withinGroups(groups, pid)
 	}
 	if t.Cgroup != "" {
 		group, err := process.OpenCgroup(t.Cgroup)

@@ -63,3 +63,59 @@ func TestCgroup(t *testing.T) {
 		}
 	}
 }
+
+// TestCgroupOfContainer checks that verbs trace the processes of containers and of pods, that a
+// pattern names control groups, and what is said of wrong names.
+func TestCgroupOfContainer(t *testing.T) {
+	needs.Root(t)
+	root := t.TempDir()
+	if err := unix.Mount("none", root, "cgroup2", 0, ""); err != nil {
+		needs.Skip(t, "the hierarchy of control groups cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(root, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	const uid = "0f3a5c7e-9b1d-4e2f-8a6b-1c2d3e4f5a6b"
+	id := fmt.Sprintf("feedbeef%056d", os.Getpid())
+	pod := filepath.Join(root, "pod"+uid)
+	container := pod + "/" + id
+	for _, dir := range []string{pod, container} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
+	program := needs.Compile(t, "testdata/calls.c", "gcc", "-O1")
+	entry := "uprobe:" + program + ":pushes"
+	for _, c := range []struct {
+		args   []string
+		events int
+	}{
+		{[]string{"count", "--container", id, entry}, 5},
+		{[]string{"count", "--by", "pid", "--pod", uid, entry}, 5},
+		{[]string{"top", "--container", id[:16], entry}, 5},
+		{[]string{"print", "-q", "-v", "--cgroup", "pod" + uid + "/*", entry}, 5},
+		{[]string{"top", "--cgroup", root + "/pod" + uid + "*", entry}, 5},
+		{[]string{"count", "--container", "no-such-name", entry}, 0},
+		{[]string{"count", "--pod", "shop/web", "--container", id, entry}, 0},
+	} {
+		args := append(c.args, "--", "sh", "-c", "echo $$ >"+container+"/cgroup.procs; exec "+program+" pushes 5")
+		out, err := exec.Command(sdttrace, args...).CombinedOutput()
+		if said := fmt.Sprintf(" %d events, 0 lost, ", c.events); err != nil || !strings.Contains(string(out), said) {
+			t.Errorf("%q: %v, want %q: %s", args, err, said, out)
+		}
+	}
+	for _, wrong := range [][]string{{"--pod", "web"}, {"--container", "a["}, {"--cgroup", "a[*"}, {"--cgroup", pod, "--container", id}} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), append(append([]string{"count"}, wrong...), entry), &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), wrong[0]) {
+			t.Errorf("%q: exit code %d: %s", wrong, code, &stderr)
+		}
+	}
+}

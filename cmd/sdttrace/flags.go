@@ -17,7 +17,7 @@ import (
 
 // flagOf has the flags that set attach.Options, by field.
 var flagOf = map[string]string{
-	"PIDs": "pid", "Children": "children", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe", "Via": "user", "Sample": "sample", "Stack": "stack", "Interval": "interval", "Cgroup": "cgroup", "Key": "key", "By": "by", "Quantiles": "quantiles", "MaxGroups": "max-groups",
+	"PIDs": "pid", "Children": "children", "RingSize": "buffer", "MaxString": "max-string", "Strings": "str", "Follow": "follow", "Args": "args", "Rescan": "rescan", "Comm": "comm", "Exe": "exe", "Via": "user", "Sample": "sample", "Stack": "stack", "Interval": "interval", "Cgroup": "cgroup", "Container": "container", "Pod": "pod", "Key": "key", "By": "by", "Quantiles": "quantiles", "MaxGroups": "max-groups",
 }
 
 // optionError turns an error in an option into one of usage that names the flag.

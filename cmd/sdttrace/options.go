@@ -30,7 +30,9 @@ type traceFlags struct {
 	children  bool
 	comm, exe string
 	group     string // a control group, as --cgroup names it
-	cgroup    string // its directory, by which the kernel selects
+	cgroup    string // its directory, by which the kernel selects, or a pattern
+	container string
+	pod       string
 	user      bool
 	wait      bool
 	rescan    time.Duration
@@ -101,13 +103,15 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	if _, err := procfs.Stat(f.exe); f.exe != "" && !f.wait && errors.Is(err, os.ErrNotExist) {
 		return nil, usageError{fmt.Errorf("--exe: %w; --wait waits for it", err)}
 	}
-	if f.comm != "" || f.exe != "" || f.group != "" {
+	if f.comm != "" || f.exe != "" || f.group != "" || f.container != "" || f.pod != "" {
 		f.wait = f.wait || f.rescan > 0 // for the processes
 	}
 	group, err := cgroup.Open(f.group)
 	switch {
 	case err != nil:
 		return nil, usageError{err}
+	case group != nil && group.Pattern:
+		f.cgroup = group.Path
 	case group != nil && !group.InKernel():
 		return nil, usageError{fmt.Errorf("--cgroup: the kernel selects by control groups of version 2, whose whole hierarchy is mounted, and %s is none; top selects by others as well", group.Path)}
 	case group != nil:
@@ -117,7 +121,7 @@ func (f *traceFlags) options() (*attach.Options, error) {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}
 	}
 	opts := &attach.Options{
-		Target: attach.Target{PIDs: f.pids, Children: f.children && len(f.pids) > 0, Comm: f.comm, Exe: f.exe, Cgroup: f.cgroup},
+		Target: attach.Target{PIDs: f.pids, Children: f.children && len(f.pids) > 0, Comm: f.comm, Exe: f.exe, Cgroup: f.cgroup, Container: f.container, Pod: f.pod},
 		Rescan: f.rescan, Await: f.wait, Force: f.force,
 		Strings: f.strings, Follow: f.pointers, Args: f.args, Where: f.where,
 		Stack: f.stack.Calls, Unwind: f.stack.Unwind,
@@ -167,4 +171,4 @@ func (f *traceFlags) buffer() string {
 }
 
 // liveWords say what recordings cannot be asked.
-var liveWords = []string{"pid", "children", "comm", "exe", "cgroup", "user", "wait", "rescan", "force", "link", "sample", "duration", "str", "args", "follow", "buffer", "stop", "signal"}
+var liveWords = []string{"pid", "children", "comm", "exe", "cgroup", "container", "pod", "user", "wait", "rescan", "force", "link", "sample", "duration", "str", "args", "follow", "buffer", "stop", "signal"}

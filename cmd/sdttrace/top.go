@@ -67,6 +67,8 @@ func (d *topping) words(set word.Set) {
 	set.Add("comm", &d.comm)
 	set.Add("exe", &d.exe)
 	set.Add("cgroup", &d.path)
+	set.Add("container", &d.container)
+	set.Add("pod", &d.pod)
 	set.Add("user", &d.user)
 	set.Add("rescan", &d.rescan)
 	set.Add("force", &d.force)
@@ -102,7 +104,7 @@ func (d *topping) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 		d.by = []string{"probe", "pid"}
 	}
 	if d.group != nil && d.group.InKernel() {
-		d.cgroup, d.group = d.group.Dir, nil
+		d.cgroup, d.group = cmp.Or(d.group.Dir, d.group.Path), nil
 	}
 	if live {
 		d.screen = &topScreen{in: in, out: out, held: &screen.Held{W: stderr}}
@@ -178,5 +180,5 @@ func (f *topping) what() string {
 	case f.group != nil:
 		return "--cgroup " + f.group.Path
 	}
-	return cmp.Or(f.comm, f.exe)
+	return cmp.Or(f.comm, f.exe, f.container, f.pod)
 }

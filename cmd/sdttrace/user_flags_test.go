@@ -89,7 +89,7 @@ func TestUserFlags(t *testing.T) {
 		"profile":  {args: "profile " + tick, prints: "\x1f\x8b"},
 		"page":     {args: "page " + tick, prints: "<!DOCTYPE html>"},
 	}
-	elsewhere := []string{"cgroup", "listen", "allow-attach"} // tests of top and serve have them
+	elsewhere := []string{"cgroup", "container", "pod", "listen", "allow-attach"} // tests of top and serve have them
 	for name := range word.All {
 		if _, ok := tests[name]; !ok && !slices.Contains(elsewhere, name) {
 			t.Errorf("nothing says what --%s does with --user", name)

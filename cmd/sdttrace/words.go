@@ -15,6 +15,8 @@ func (f *traceFlags) target(set word.Set) {
 	set.Add("comm", &f.comm)
 	set.Add("exe", &f.exe)
 	set.Add("cgroup", &f.group)
+	set.Add("container", &f.container)
+	set.Add("pod", &f.pod)
 	set.Add("user", &f.user)
 	set.Add("wait", &f.wait)
 	set.Add("rescan", &f.rescan)

@@ -54,7 +54,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("no verb has --%s", name)
 		}
 	}
-	for _, name := range []string{"pid", "children", "cgroup", "comm", "exe", "user", "rescan", "force", "where", "duration", "quiet", "verbose"} {
+	for _, name := range []string{"pid", "children", "cgroup", "container", "pod", "comm", "exe", "user", "rescan", "force", "where", "duration", "quiet", "verbose"} {
 		for _, v := range verbs {
 			if v != &listVerb && !slices.Contains(verbsWith[name], v.name()) { // which traces nothing
 				t.Errorf("%s has no --%s", v.name(), name)

@@ -53,6 +53,9 @@ type Selected struct {
 	// root; 0 for any.
 	Cgroup uint64
 	Level  int32
+	// Cgroups has the ids of control groups of version 2, of which one contains the process;
+	// nil for any.
+	Cgroups *ebpf.Map
 }
 
 // onlySelected ends the program in processes that are not selected. It keeps the
@@ -70,6 +73,9 @@ func (g *generator) onlySelected() {
 			asm.JNE.Reg(asm.R0, asm.R1, "exit"),
 			asm.Mov.Reg(asm.R1, regContext),
 		)
+	}
+	if s.Cgroups != nil {
+		g.withinOne(s.Cgroups)
 	}
 	if s.Comm == "" && s.Exe == nil {
 		return
@@ -132,4 +138,31 @@ func (g *generator) onlySelected() {
 		differs(0, asm.LoadMem(asm.R2, asm.R8, 0, asm.DWord))
 	}
 	g.emit(asm.Mov.Reg(asm.R1, regContext))
+}
+
+// cgroupLevels is how far below the root a control group of a set may be.
+const cgroupLevels = 12
+
+// withinOne ends the program in processes that are in none of a set of control groups, and in
+// none below these.
+func (g *generator) withinOne(groups *ebpf.Map) {
+	const slot = stackSlots - 8
+	for level := int32(1); level <= cgroupLevels; level++ {
+		g.emit(
+			asm.Mov.Imm(asm.R1, level),
+			asm.FnGetCurrentAncestorCgroupId.Call(), // 0 if the task's own group is above the level
+			asm.JEq.Imm(asm.R0, 0, "exit"),
+			asm.StoreMem(asm.R10, slot, asm.R0, asm.DWord),
+			asm.LoadMapPtr(asm.R1, groups.FD()),
+			asm.Mov.Reg(asm.R2, asm.R10),
+			asm.Add.Imm(asm.R2, slot),
+			asm.FnMapLookupElem.Call(),
+		)
+		if level < cgroupLevels {
+			g.emit(asm.JNE.Imm(asm.R0, 0, "within"))
+		} else {
+			g.emit(asm.JEq.Imm(asm.R0, 0, "exit"))
+		}
+	}
+	g.emit(asm.Mov.Reg(asm.R1, regContext).WithSymbol("within"))
 }

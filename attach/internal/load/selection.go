@@ -10,8 +10,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/cgroups"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -19,8 +21,9 @@ import (
 // selection selects processes.
 type selection struct {
 	codegen.Selected
-	path string  // of the executable; "" for any
-	last exeFile // in exe
+	path   string         // of the executable; "" for any
+	last   exeFile        // in exe
+	groups *cgroups.Watch // of containers; nil for any
 }
 
 // exeFile identifies an executable's inode by the kernel's numbers; zero means
@@ -54,12 +57,13 @@ func (e *SelectionError) Unwrap() error { return e.Err }
 // Selecting says by what processes are selected.
 type Selecting struct {
 	Comm, Exe, Cgroup string
-	Await             bool // Exe may come to exist later
+	Groups            *container.Selector // nil for any
+	Await             bool                // Exe may come to exist later
 }
 
 // newSelection returns nil if all processes are selected.
 func newSelection(o *Selecting) (_ *selection, err error) {
-	if o.Comm == "" && o.Exe == "" && o.Cgroup == "" {
+	if o.Comm == "" && o.Exe == "" && o.Cgroup == "" && o.Groups == nil {
 		return nil, nil
 	}
 	s := &selection{Selected: codegen.Selected{Comm: o.Comm, At: map[string]int32{}}, path: o.Exe}
@@ -70,14 +74,20 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 		}
 		s.Cgroup, s.Level = group.ID, int32(group.Level)
 	}
-	if o.Comm == "" && o.Exe == "" {
-		return s, nil
-	}
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
+	if o.Groups != nil {
+		if s.groups, err = cgroups.Open(*o.Groups, container.Names{}); err != nil {
+			return nil, &SelectionError{groupsOption(o.Groups), err}
+		}
+		s.Cgroups = s.groups.Map
+	}
+	if o.Comm == "" && o.Exe == "" {
+		return s, nil
+	}
 	if o.Exe != "" {
 		s.Exe, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_exe", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 		if err != nil {
@@ -104,10 +114,29 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 	return s, nil
 }
 
+// groupsOption returns the option that a selector of groups comes from.
+func groupsOption(s *container.Selector) string {
+	switch {
+	case s.Container != "":
+		return "Container"
+	case s.Pod != "":
+		return "Pod"
+	}
+	return "Cgroup"
+}
+
 // Refresh selects the file that the path leads to now, since a file may be built or
-// installed during tracing. A nil selection has no file.
+// installed during tracing, and the control groups that have been made. A nil selection has none.
 func (s *selection) Refresh() error {
-	if s == nil || s.Exe == nil {
+	if s == nil {
+		return nil
+	}
+	if s.groups != nil {
+		if err := s.groups.Refresh(); err != nil {
+			return err
+		}
+	}
+	if s.Exe == nil {
 		return nil
 	}
 	exe, err := exeAt(s.path)
@@ -122,7 +151,13 @@ func (s *selection) Refresh() error {
 }
 
 func (s *selection) Close() {
-	if s != nil && s.Exe != nil {
+	if s == nil {
+		return
+	}
+	if s.Exe != nil {
 		s.Exe.Close()
+	}
+	if s.groups != nil {
+		s.groups.Close()
 	}
 }

@@ -29,6 +29,7 @@ internal/printable
 internal/procfs
 internal/record
 internal/safeelf
+internal/container: internal/procfs
 internal/selector: internal/procfs
 internal/sys
 internal/version
@@ -38,6 +39,7 @@ event/args: internal/printable notes
 internal/debugfile: internal/procfs internal/safeelf
 internal/pcln: internal/safeelf
 internal/kernel
+attach/internal/cgroups: internal/container
 attach/internal/libbpf
 attach/internal/library: internal/procfs internal/safeelf internal/selector
 attach/internal/stackswitch: internal/safeelf internal/x86
@@ -88,11 +90,11 @@ attach/internal/numbering: attach/internal/bind attach/internal/discover attach/
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
 attach/internal/sums: attach/internal/bind attach/internal/query attach/internal/site attach/internal/tally event internal/order reader total
-attach/internal/load: attach/internal/bind attach/internal/codegen attach/internal/process attach/internal/query attach/internal/tally internal/kernel internal/privilege internal/procfs reader
+attach/internal/load: attach/internal/bind attach/internal/cgroups attach/internal/codegen attach/internal/process attach/internal/query attach/internal/tally internal/container internal/kernel internal/privilege internal/procfs reader
 attach/internal/source: attach/internal/bind attach/internal/discover attach/internal/query attach/internal/site attach/internal/tally event internal/decode internal/kernel internal/record internal/rendezvous internal/ring internal/selector internal/tracefile reader
 attach/internal/recorder: attach/internal/bind attach/internal/clock attach/internal/naming attach/internal/numbering attach/internal/source event internal/decode internal/record internal/shape internal/tracefile reader
 attach/internal/local: attach/internal/bind attach/internal/clock attach/internal/discover attach/internal/filter attach/internal/process attach/internal/query attach/internal/site attach/internal/source internal/privilege internal/procfs internal/rendezvous internal/selector notes reader
-attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/decode internal/kernel internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols total
+attach: attach/internal/bind attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols total
 attach/argasm: attach/internal/operand notes reader
 attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
@@ -119,7 +121,7 @@ cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/bench cmd/sdttrace/inte
 cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector prototype reader
 cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/watch notes prototype reader
-cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/printable total
+cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
 cmd/sdttrace/internal/word: attach internal/selector

@@ -14,17 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/total"
 )
 
 // Group selects the processes of a control group and of those below it.
 type Group struct {
 	hierarchy
-	Dir    string // in the file system
-	Path   string // as /proc/PID/cgroup has it
-	known  map[int]bool
-	before map[int]bool // known of the interval before
-	Missed uint64       // events of processes that had ended
+	Dir  string // in the file system; empty for a pattern
+	Path string // as /proc/PID/cgroup has it
+	// Pattern says that Path names several groups, by which only the kernel selects.
+	Pattern bool
+	known   map[int]bool
+	before  map[int]bool // known of the interval before
+	Missed  uint64       // events of processes that had ended
 }
 
 // hierarchy is a mounted hierarchy of control groups; see cgroups(7).
@@ -56,8 +59,11 @@ func hierarchies(mountinfo []byte) (all []hierarchy) {
 
 // Open returns the control group of a name; nil if that is empty.
 func Open(name string) (*Group, error) {
-	if name == "" {
+	switch {
+	case name == "":
 		return nil, nil
+	case container.IsGlob(name):
+		return &Group{Path: name, Pattern: true}, nil
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -86,6 +92,9 @@ func newGroup(h hierarchy, dir, path string) *Group {
 // InKernel reports whether the kernel can select by the group: one of version 2 whose whole
 // hierarchy is mounted here, as its root's inode number says (fs/kernfs/dir.c).
 func (c *Group) InKernel() bool {
+	if c.Pattern {
+		return true
+	}
 	var st unix.Stat_t
 	return c.controllers == nil && unix.Stat(c.mount, &st) == nil && st.Ino == 1
 }

@@ -12,15 +12,15 @@ const (
 31 30 0:27 / /sys/fs/cgroup/cpu,cpuacct rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct
 32 30 0:28 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd
 33 30 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw`
-	versionTwo = `30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate`
-	container  = `30 23 0:26 /pod7 /sys/fs/cgroup ro - cgroup2 cgroup rw`
+	versionTwo  = `30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate`
+	inContainer = `30 23 0:26 /pod7 /sys/fs/cgroup ro - cgroup2 cgroup rw`
 )
 
 func TestHierarchies(t *testing.T) {
 	for _, c := range []struct{ mountinfo, want string }{
 		{bothVersions, "[{/sys/fs/cgroup/unified / []} {/sys/fs/cgroup/cpu,cpuacct / [rw cpu cpuacct]} {/sys/fs/cgroup/systemd / [rw xattr name=systemd]}]"},
 		{versionTwo, "[{/sys/fs/cgroup / []}]"},
-		{container, "[{/sys/fs/cgroup /pod7 []}]"},
+		{inContainer, "[{/sys/fs/cgroup /pod7 []}]"},
 		{"", "[]"},
 	} {
 		if got := fmt.Sprint(hierarchies([]byte(c.mountinfo))); got != c.want {
