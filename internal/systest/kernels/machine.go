@@ -22,6 +22,10 @@ import (
 // flags are wrong after a cmpxchg16b without lock prefix, which Linux uses from
 // 6.5 on if the processor has it, and a thread may see code that another has
 // replaced. Therefore machines have no cx16, and one thread for all processors.
+//
+// A kernel for amd64 counts the timer's interrupts when it boots, and panics if they do not come
+// in time ("IO-APIC + timer doesn't work!"), as is so where the emulator waits for a processor of
+// the host: no_timer_check.
 var emulators = map[string]struct {
 	command []string
 	console string
@@ -42,7 +46,7 @@ func boot(ctx context.Context, arch, image, initramfs string, cpus int, each fun
 		"-accel", "tcg,thread=single", "-smp", strconv.Itoa(cpus), "-m", "2G",
 		"-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot",
 		"-kernel", image, "-initrd", initramfs,
-		"-append", "console="+e.console+" rdinit=/init panic=-1 quiet mitigations=off")
+		"-append", "console="+e.console+" rdinit=/init panic=-1 quiet mitigations=off no_timer_check")
 	cmd := exec.CommandContext(ctx, e.command[0], args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
