@@ -62,7 +62,7 @@ const allTests = "^(Test|Example)"
 
 // build builds init and the test binaries in dir.
 func build(dir, arch string) error {
-	if err := goTool(arch, "build", "-trimpath", "-o", dir+"/", module+"internal/systest/kernels/init"); err != nil {
+	if err := goTool(arch, "build", "-o", dir+"/", module+"internal/systest/kernels/init"); err != nil {
 		return err
 	}
 	args := []string{"test", "-c", "-o", dir + "/"}

@@ -19,7 +19,7 @@ const maxWeight = 400_000
 // packages fmt, reflect and sync as well, and compares their sizes. To do so by hand:
 //
 //	cd internal/systest/supply/testdata/weight
-//	for p in with without; do CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /tmp/$p ./$p; done; ls -l /tmp/with /tmp/without
+//	for p in with without; do CGO_ENABLED=0 go build -ldflags='-s -w' -o /tmp/$p ./$p; done; ls -l /tmp/with /tmp/without
 //
 // If -ldflags is left out, go tool nm -size -sort size /tmp/with shows what weighs.
 func TestWeight(t *testing.T) {
@@ -28,7 +28,7 @@ func TestWeight(t *testing.T) {
 	t.Setenv("GOARCH", "amd64")
 	size := func(program string) int64 {
 		out := filepath.Join(t.TempDir(), program)
-		needs.Run(t, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/weight/"+program)
+		needs.Run(t, "go", "build", "-ldflags=-s -w", "-o", out, "./testdata/weight/"+program)
 		info, err := os.Stat(out)
 		if err != nil {
 			t.Fatal(err)
