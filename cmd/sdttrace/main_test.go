@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,12 +99,21 @@ func hasty() {
 	}
 }
 
+// goCache returns the directory of the go command's cache, none if the command is not installed.
+var goCache = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(out))
+})
+
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			exe, err := os.Executable()
 			env.Setenv("EXE", exe)
+			// The go command finds what it has compiled, and leaves nothing in testscript's home, /no-home.
+			env.Setenv("GOCACHE", goCache())
+			env.Setenv("HOME", env.Getenv("TMPDIR"))
 			return err
 		},
 		Condition: func(cond string) (bool, error) {
