@@ -111,17 +111,14 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// TestBuildsElsewhere builds the producing side for a system where it does nothing, and for an
-// architecture without stubs. TestPorts of package supply checks the types of all others, and
-// TestOtherSystems builds for two more.
+// TestBuildsElsewhere builds the producing side for an architecture without stubs. TestPorts of
+// package supply checks the types of all others, and TestOtherSystems builds for systems where it
+// does nothing: each compiles a standard library.
 func TestBuildsElsewhere(t *testing.T) {
 	t.Parallel()
-	for _, target := range []string{"js/wasm", "linux/386"} {
-		goos, goarch, _ := strings.Cut(target, "/")
-		cmd := exec.Command("go", "build", "github.com/go-usdt/usdt/provider", "github.com/go-usdt/usdt/examples/hello")
-		cmd.Env = append(cmd.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", target, err, out)
-		}
+	cmd := exec.Command("go", "build", "github.com/go-usdt/usdt/provider", "github.com/go-usdt/usdt/examples/hello")
+	cmd.Env = append(cmd.Environ(), "GOOS=linux", "GOARCH=386", "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
