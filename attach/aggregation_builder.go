@@ -24,23 +24,22 @@ type Aggregation struct {
 func Count() Aggregation { return Aggregation{} }
 
 // Sum returns an Aggregation that adds up an argument.
-func Sum(arg string) Aggregation {
-	return Aggregation{wanted: query.Computation{Value: arg, Sum: true}}
-}
+func Sum(arg string) Aggregation { return function(arg, query.Sum) }
 
 // Avg returns an Aggregation that takes the average of an argument.
-func Avg(arg string) Aggregation {
-	return Aggregation{wanted: query.Computation{Value: arg, Avg: true}}
-}
+func Avg(arg string) Aggregation { return function(arg, query.Avg) }
 
 // Min returns an Aggregation that keeps the smallest value of an argument.
-func Min(arg string) Aggregation {
-	return Aggregation{wanted: query.Computation{Value: arg, Min: true}}
-}
+func Min(arg string) Aggregation { return function(arg, query.Min) }
 
 // Max returns an Aggregation that keeps the largest value of an argument.
-func Max(arg string) Aggregation {
-	return Aggregation{wanted: query.Computation{Value: arg, Max: true}}
+func Max(arg string) Aggregation { return function(arg, query.Max) }
+
+// Stddev returns an Aggregation that takes the standard deviation of an argument.
+func Stddev(arg string) Aggregation { return function(arg, query.Stddev) }
+
+func function(arg string, f query.Function) Aggregation {
+	return Aggregation{wanted: query.Computation{Value: arg, Functions: query.Of(f)}}
 }
 
 // Hist returns an Aggregation that counts the values of an argument in the buckets
@@ -65,10 +64,10 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 		if a.wanted.Value == "" {
 			a.wanted.Value = b.wanted.Value
 		}
-		a.wanted.Stddev = a.wanted.Stddev || b.wanted.Stddev
+		a.wanted.Functions |= b.wanted.Functions
+		a.wanted.Hist = a.wanted.Hist || b.wanted.Hist
 		a.wanted.Division = max(a.wanted.Division, b.wanted.Division)
 		a.wanted.Quantiles = slices.Concat(a.wanted.Quantiles, b.wanted.Quantiles)
-		a.wanted.Sum, a.wanted.Avg, a.wanted.Min, a.wanted.Max, a.wanted.Hist = a.wanted.Sum || b.wanted.Sum, a.wanted.Avg || b.wanted.Avg, a.wanted.Min || b.wanted.Min, a.wanted.Max || b.wanted.Max, a.wanted.Hist || b.wanted.Hist
 	}
 	return a
 }
@@ -140,7 +139,7 @@ func (a *Aggregation) check() (option string, err error) {
 	switch {
 	case a.err != nil:
 		return "", a.err
-	case a.wanted.Value == "" && (a.wanted.Sum || a.wanted.Avg || a.wanted.Min || a.wanted.Max || a.wanted.Hist || a.wanted.Stddev || a.wanted.Quantiles != nil):
+	case a.wanted.Value == "" && (a.wanted.Functions != 0 || a.wanted.Hist || a.wanted.Quantiles != nil):
 		return "", fmt.Errorf("%w: the name of the argument is empty", ErrAggregation)
 	case a.wanted.MaxGroups < 0 || a.wanted.MaxGroups > 1<<24:
 		return "MaxGroups", fmt.Errorf("%w: the number of groups, %d, is not between 0 and %d", ErrAggregation, a.wanted.MaxGroups, 1<<24)
@@ -182,11 +181,6 @@ func checkQuantiles(percents []float64) error {
 		}
 	}
 	return nil
-}
-
-// Stddev returns an Aggregation that takes the standard deviation of an argument.
-func Stddev(arg string) Aggregation {
-	return Aggregation{wanted: query.Computation{Value: arg, Stddev: true}}
 }
 
 // maxBounds is the number of bounds that a histogram can have.

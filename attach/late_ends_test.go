@@ -17,11 +17,11 @@ func TestLateEnds(t *testing.T) { everyWay(t, checkLateEnds) }
 func checkLateEnds(t *testing.T) {
 	t.Setenv("LATE_DIR", t.TempDir())
 	for _, by := range [][]string{nil, {"pid"}, {"n"}, {"probe", "n", "comm"}} {
-		for _, quantiles := range [][]float64{nil, {0.5}} {
+		for quantiles, also := range map[string]attach.Aggregation{"none": {}, "p0.5": attach.Quantiles("latency", 0.5)} {
 			p := startChild(t, "lateends")
 			p.Do("begins")
 			opts := &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Await: true, Rescan: time.Hour}
-			what := &attach.LatencyOptions{Key: []string{"n"}, By: by, Quantiles: quantiles}
+			what := &attach.LatencyOptions{Key: []string{"n"}, By: by, Also: also}
 			l, err := latencyBy(t, t.Context(), "latebegins:begin", "lateends:end", what, opts)
 			if err != nil {
 				needPrivileges(t, err)
@@ -30,7 +30,7 @@ func checkLateEnds(t *testing.T) {
 			defer l.Close()
 			p.Do("begin") // before its end is there
 			if groups, err := l.Read(); err != nil || len(groups) > 0 {
-				t.Errorf("by %v, quantiles %v: %v and %v before there are ends", by, quantiles, groups, err)
+				t.Errorf("by %v, quantiles %s: %v and %v before there are ends", by, quantiles, groups, err)
 			}
 			p.Do("ends")
 			if err := l.Rescan(); err != nil {
@@ -45,7 +45,7 @@ func checkLateEnds(t *testing.T) {
 			}
 			for _, s := range l.Plan() {
 				if !s.Attached {
-					t.Errorf("by %v, quantiles %v: %v: %v", by, quantiles, s.Probe, s.Reason)
+					t.Errorf("by %v, quantiles %s: %v: %v", by, quantiles, s.Probe, s.Reason)
 				}
 			}
 			groups, err := l.Read()
@@ -65,7 +65,7 @@ func checkLateEnds(t *testing.T) {
 				}
 			}
 			if d := cmp.Diff(want, got); d != "" {
-				t.Errorf("by %v, quantiles %v: groups (-want +got):\n%s", by, quantiles, d)
+				t.Errorf("by %v, quantiles %s: groups (-want +got):\n%s", by, quantiles, d)
 			}
 			checkSum(t, l)
 		}

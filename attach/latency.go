@@ -2,7 +2,6 @@ package attach
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -26,10 +25,9 @@ type LatencyOptions struct {
 	// Bounds are the limits of the histogram's buckets in nanoseconds, see
 	// [Aggregation.Bounds]; nil means powers of two.
 	Bounds []float64
-	// Quantiles asks for quantiles of the time, in percent, see [Quantiles], and
-	// Stddev for its standard deviation.
-	Quantiles []float64
-	Stddev    bool
+	// Also is computed in addition, of the argument "latency":
+	// Stddev("latency").And(Quantiles("latency", 50, 99)).
+	Also Aggregation
 	// By groups as [Aggregation.By] does, by the arguments of the end or, where it
 	// has none of that name, of the start. The stack is the end's.
 	By []string
@@ -97,10 +95,8 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if what == nil {
 		what = &LatencyOptions{}
 	}
-	wanted := Aggregation{wanted: query.Computation{
-		Value: "latency", Sum: true, Avg: true, Min: true, Max: true, Hist: true,
-		Stddev: what.Stddev, Quantiles: slices.Clone(what.Quantiles), Bounds: what.Bounds, By: what.By, MaxGroups: what.MaxGroups,
-	}}
+	wanted := Hist("latency").And(Sum("latency"), Avg("latency"), Min("latency"), Max("latency"), what.Also)
+	wanted.wanted.Bounds, wanted.wanted.By, wanted.wanted.MaxGroups = what.Bounds, what.By, what.MaxGroups
 	if err := optionError(wanted.check()); err != nil {
 		return nil, err
 	}

@@ -304,7 +304,7 @@ func (p *Pairs) Counts() (PairStats, error) {
 }
 
 // times is what groups of the times of pairs have.
-var times = bind.Layout{Layout: query.Layout{Wanted: query.Computation{Value: "latency", Sum: true, Avg: true, Hist: true}, Value: query.Elapsed}}
+var times = bind.Layout{Layout: query.Layout{Wanted: query.Computation{Value: "latency", Functions: query.Of(query.Sum, query.Avg), Hist: true}, Value: query.Elapsed}}
 
 // Times returns how long pairs took until now, as a group of [OpenLatency]: also pairs that
 // PairOptions.Slower leaves out, so that one session has both the histogram and what was slow. Its

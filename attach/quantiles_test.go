@@ -130,7 +130,7 @@ func TestQuantilesOfTimes(t *testing.T) { everyWay(t, checkQuantilesOfTimes) }
 func checkQuantilesOfTimes(t *testing.T) {
 	p := startChild(t, "latency")
 	p.Do("load")
-	a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, Quantiles: []float64{0, 50, 99, 100}, Stddev: true}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	a := openLatency(t, &attach.LatencyOptions{Key: []string{"id"}, Also: attach.Quantiles("latency", 0, 50, 99, 100).And(attach.Stddev("latency"))}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 	p.Do("threads 2 1000")
 	groups, err := a.Read()
 	if err != nil || len(groups) != 1 {

@@ -55,3 +55,41 @@ func (g *Group) CompareKeys(other *Group) int {
 	}
 	return slices.CompareFunc(g.By, other.By, order.Args)
 }
+
+// values are the values of which a group has one, with their names, in the order in which they are
+// written.
+var values = [...]struct {
+	name string
+	of   func(*Group) *any
+}{
+	{"sum", func(g *Group) *any { return &g.Sum }},
+	{"avg", func(g *Group) *any { return &g.Avg }},
+	{"min", func(g *Group) *any { return &g.Min }},
+	{"max", func(g *Group) *any { return &g.Max }},
+	{"stddev", func(g *Group) *any { return &g.Stddev }},
+}
+
+// Value returns a value by its name in JSON, such as "sum", or that of a quantile, such as "p99.9".
+// It returns nil if the group has none.
+func (g *Group) Value(name string) any {
+	for _, v := range values {
+		if v.name == name {
+			return *v.of(g)
+		}
+	}
+	for i := range g.Quantiles {
+		if g.Quantiles[i].Name() == name {
+			return g.Quantiles[i].Value
+		}
+	}
+	return nil
+}
+
+// Hide sets a value to nil, by the name that Value takes. Quantiles stay.
+func (g *Group) Hide(name string) {
+	for _, v := range values {
+		if v.name == name {
+			*v.of(g) = nil
+		}
+	}
+}

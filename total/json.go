@@ -38,8 +38,8 @@ func (g *Group) appendRest(dst []byte) []byte {
 	}
 	dst = append(dst, `,"count":`...)
 	dst = strconv.AppendUint(dst, g.Count, 10)
-	for _, f := range [...]event.Arg{{Name: "sum", Value: g.Sum}, {Name: "avg", Value: g.Avg}, {Name: "min", Value: g.Min}, {Name: "max", Value: g.Max}, {Name: "stddev", Value: g.Stddev}} {
-		if f.Value != nil {
+	for _, v := range values {
+		if f := (event.Arg{Name: v.name, Value: *v.of(g)}); f.Value != nil {
 			dst = append(append(append(dst, ',', '"'), f.Name...), `":`...)
 			dst = f.AppendJSON(dst)
 		}

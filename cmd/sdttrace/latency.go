@@ -123,7 +123,7 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	}
 	d.by = d.meanings.Keys(d.by, []string{d.start, d.end})
 	l, err := attach.OpenLatency(ctx, d.start, d.end, &attach.LatencyOptions{
-		Key: d.key, Bounds: d.shown.Bounds, Quantiles: d.shown.Percents, Stddev: slices.Contains(d.shown.Names, "stddev"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
+		Key: d.key, Bounds: d.shown.Bounds, Also: d.shown.Of("latency"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
 	}, opts)
 	return l, func() error { return d.print(ctx, l, to) }, err
 }

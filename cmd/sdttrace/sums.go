@@ -65,18 +65,6 @@ func (d *sums) compute() (err error) {
 	if d.interval < 0 {
 		return fmt.Errorf("interval %v is negative", d.interval)
 	}
-	a := attach.Count()
-	for _, v := range groups.Computed {
-		if d.value != "" && slices.Contains(d.shown.Names, v.Name) {
-			a = a.And(v.Of(d.value))
-		}
-	}
-	if d.value != "" && d.shown.Hist {
-		a = a.And(attach.Hist(d.value))
-	}
-	if d.value != "" && len(d.shown.Percents) > 0 {
-		a = a.And(attach.Quantiles(d.value, d.shown.Percents...))
-	}
 	given := d.stack
 	switch d.by, err = d.stack.Keys(d.by); {
 	case err != nil:
@@ -89,7 +77,7 @@ func (d *sums) compute() (err error) {
 			return fmt.Errorf("--by names %s twice", key)
 		}
 	}
-	d.what = a.Bounds(d.shown.Bounds...).MaxGroups(d.maxGroups)
+	d.what = d.shown.Of(d.value).Bounds(d.shown.Bounds...).MaxGroups(d.maxGroups)
 	switch {
 	case d.given("max-groups") && len(d.by) == 0:
 		return errors.New("--max-groups has no effect without --by: there is one group")

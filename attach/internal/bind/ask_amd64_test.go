@@ -132,7 +132,7 @@ func TestKeyNames(t *testing.T) {
 func TestMissingParts(t *testing.T) {
 	bound := bindCase(t, &bindtest.Case{
 		Probes: []bindtest.Probe{{Name: "a", Args: "8@%rdi -8@%rsi"}, {Name: "a", Args: "8@%rdi 8f@%xmm0"}},
-		Where:  "arg0 > 1", Sums: &query.Computation{Value: "arg0", Sum: true, By: []string{"arg1"}},
+		Where:  "arg0 > 1", Sums: &query.Computation{Value: "arg0", Functions: query.Of(query.Sum), By: []string{"arg1"}},
 	})
 	l := bound.Layout
 	key := make([]byte, l.KeySize)

@@ -76,7 +76,7 @@ func (l *Layout) bindValue(code *query.Aggregate, sc *Schema, p *reader.Probe) (
 	if code.Value.IsString() || code.Value.Kind == reader.Other {
 		return fmt.Errorf("%w: argument %s of %s:%s is not a number", query.ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 	}
-	if code.Value.Meaning == reader.Time && (code.Wanted.Sum || code.Wanted.Hist || code.Wanted.Fine) {
+	if code.Value.Meaning == reader.Time && code.Wanted.AddsUp() {
 		return fmt.Errorf("%w: argument %s of %s:%s is a time, which has only a minimum and a maximum", query.ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 	}
 	return nil

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cilium/ebpf/asm"
 
@@ -61,6 +62,25 @@ func (g *generator) aggregateValue(lost, unread, exceeds string) {
 	g.emit(asm.StoreMem(asm.R10, stackSum, asm.R3, asm.DWord))
 }
 
+// adders are the programs that add the value, which regValue holds, to the cells of a group, in the
+// order of their code. at is the cell's first word. A program may change R0 to R3.
+var adders = []struct {
+	cell query.Cell
+	add  func(g *generator, agg *query.Aggregate, at int)
+}{
+	{query.CellSum, (*generator).addToSum},
+	{query.CellSquares, func(g *generator, agg *query.Aggregate, at int) { g.addSquare(agg.Value.Kind, int16(8*at)) }},
+	{query.CellFine, func(g *generator, agg *query.Aggregate, at int) {
+		g.fineBucket(&agg.Value)
+		g.addToBucket(at)
+	}},
+	{query.CellExtremes, (*generator).addExtremes},
+	{query.CellHist, func(g *generator, agg *query.Aggregate, at int) {
+		divisions[agg.Wanted.Division](g, agg)
+		g.addToBucket(at)
+	}},
+}
+
 // update adds the event to the group. It uses atomics because tasks on one CPU
 // may preempt each other within the program.
 func (g *generator) update() {
@@ -70,32 +90,29 @@ func (g *generator) update() {
 		return
 	}
 	g.emit(asm.LoadMem(regValue, asm.R10, stackLength, asm.DWord))
-	if agg.Wanted.Sum {
-		g.emit(
-			asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord),
-			asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, 8*query.WordSum),
-		)
-	}
-	if at := agg.Wanted.SquaresAt(); at >= 0 {
-		g.addSquare(agg.Value.Kind, int16(8*at))
-	}
-	if agg.Wanted.Fine {
-		g.fineBucket(&agg.Value)
-		g.addToBucket(agg.Wanted.FineAt())
-	}
-	if agg.Wanted.Min || agg.Wanted.Max {
-		g.orderValue(&agg.Value)
-		if agg.Wanted.Max {
-			g.raise(8 * query.WordMax)
-		}
-		if agg.Wanted.Min {
-			g.emit(asm.Xor.Imm(asm.R1, -1))
-			g.raise(8 * query.WordMin)
+	places, _ := agg.Wanted.Places(agg.Value.Kind)
+	for _, a := range adders {
+		if i := slices.IndexFunc(places, func(p query.Place) bool { return p.Cell == a.cell }); i >= 0 {
+			a.add(g, agg, places[i].At)
 		}
 	}
-	if agg.Wanted.Hist {
-		divisions[agg.Wanted.Division](g, agg)
-		g.addToBucket(query.WordHist)
+}
+
+func (g *generator) addToSum(_ *query.Aggregate, at int) {
+	g.emit(
+		asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord),
+		asm.AddAtomic.Mem(regGroup, asm.R1, asm.DWord, int16(8*at)),
+	)
+}
+
+func (g *generator) addExtremes(agg *query.Aggregate, _ int) {
+	g.orderValue(&agg.Value)
+	if agg.Wanted.Max {
+		g.raise(8 * query.WordMax)
+	}
+	if agg.Wanted.Min {
+		g.emit(asm.Xor.Imm(asm.R1, -1))
+		g.raise(8 * query.WordMin)
 	}
 }
 

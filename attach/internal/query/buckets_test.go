@@ -89,7 +89,8 @@ func TestBoundsTable(t *testing.T) {
 func TestMerge(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, kind := range []reader.FieldKind{reader.Uint, reader.Int} {
-		v := Values{Value: true, Sum: true, Min: true, Max: true, Hist: true, Squares: true, Fine: true, Division: ByBounds, Bounds: 2}
+		v := &Values{Value: true, Sum: true, Min: true, Max: true, Hist: true, Squares: true, Fine: true, Division: ByBounds, Bounds: 2}
+		places, _ := v.Places(kind)
 		group := func() ([]uint64, *big.Int) {
 			words := make([]uint64, v.Words(kind))
 			for i := range words {
@@ -98,7 +99,8 @@ func TestMerge(t *testing.T) {
 			words[WordMin], words[WordMax] = random.Uint64(), random.Uint64()
 			sum := random.Uint64()
 			hi, lo := Square(sum, kind)
-			words[v.SquaresAt()], words[v.SquaresAt()+1] = lo, hi
+			squares := CellOf(words, places, CellSquares)
+			squares[0], squares[1] = lo, hi
 			n := new(big.Int).SetUint64(sum)
 			if kind == reader.Int {
 				n.SetInt64(int64(sum))
@@ -114,9 +116,10 @@ func TestMerge(t *testing.T) {
 			}
 			want[WordMin], want[WordMax] = max(a[WordMin], b[WordMin]), max(a[WordMax], b[WordMax])
 			all := squareA.Add(squareA, squareB)
-			want[v.SquaresAt()] = new(big.Int).And(all, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
-			want[v.SquaresAt()+1] = new(big.Int).And(new(big.Int).Rsh(all, 64), new(big.Int).SetUint64(math.MaxUint64)).Uint64()
-			Merge(a, v.SquaresAt(), func(i int) uint64 { return b[i] })
+			squares := CellOf(want, places, CellSquares)
+			squares[0] = new(big.Int).And(all, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+			squares[1] = new(big.Int).And(new(big.Int).Rsh(all, 64), new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+			Merge(a, b, places)
 			if d := cmp.Diff(want, a); d != "" {
 				t.Fatalf("kind %d: words (-want +got):\n%s", kind, d)
 			}

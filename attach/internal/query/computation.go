@@ -10,9 +10,9 @@ var ErrAggregation = errors.New("aggregation")
 
 // Computation is what is computed of events.
 type Computation struct {
-	Value                    string // the argument to which the following apply
-	Sum, Avg, Min, Max, Hist bool
-	Stddev                   bool
+	Value     string // the argument to which the following apply
+	Functions FunctionSet
+	Hist      bool
 
 	Quantiles []float64 // in percent
 	Bounds    []float64 // of hist; nil for another Division
@@ -24,15 +24,20 @@ type Computation struct {
 // ByStack reports whether groups are told apart by stack, unless an argument is called so.
 func (c *Computation) ByStack() bool { return slices.Contains(c.By, Stack) }
 
-// Values returns the sums that make what is computed. Quantiles, which are middles of buckets, lie
-// between the least and the greatest value.
+// Values returns the cells of which all that is computed is made. Quantiles, which are middles of
+// buckets, lie between the least and the greatest value.
 func (c *Computation) Values() Values {
 	fine := len(c.Quantiles) > 0
-	return Values{
-		Value: c.Value != "", Sum: c.Sum || c.Avg || c.Stddev, Min: c.Min || fine, Max: c.Max || fine, Hist: c.Hist,
-		Squares: c.Stddev, Fine: fine,
+	v := Values{
+		Value: c.Value != "", Min: fine, Max: fine, Hist: c.Hist, Fine: fine,
 		Division: c.division(), Bounds: len(c.Bounds),
 	}
+	for f := range Functions {
+		if c.Functions.Has(f) {
+			functions[f](&v)
+		}
+	}
+	return v
 }
 
 // Folds reports whether groups are made of the results of a function that programs do not

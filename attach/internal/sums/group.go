@@ -3,8 +3,6 @@ package sums
 import (
 	"encoding/binary"
 	"errors"
-	"math"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,8 +14,8 @@ import (
 	"github.com/go-usdt/usdt/total"
 )
 
-// groupOf decodes a key and its words. named are the stacks by their numbers in keys.
-func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe, named map[uint64]*event.Stack) total.Group {
+// groupOf decodes a key and its words, whose cells are at places. named are the stacks by their numbers in keys.
+func groupOf(l *bind.Layout, key []byte, words []uint64, places []query.Place, probes []*reader.Probe, named map[uint64]*event.Stack) total.Group {
 	g := total.Group{Count: words[query.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
 	for i := range l.Parts {
 		part, arg := l.Part(key, i), event.Arg{Name: l.Wanted.By[i]}
@@ -32,75 +30,18 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, probes []*reader.Probe,
 		}
 		g.By = append(g.By, arg)
 	}
-	kind, meaning := l.Value.Kind, l.Value.Meaning
-	if kind != reader.Int && kind != reader.Float {
-		kind = reader.Uint
-	}
-	number := func(bits uint64) any {
-		// A minimum or maximum can be a time that is only a bound.
-		v, _ := event.NumberValue(kind, meaning, bits, 8).Any()
-		return v
-	}
-	sum := words[query.WordSum]
-	avg := float64(sum)
-	switch i := int64(sum); kind {
-	case reader.Float:
-		avg = math.Ldexp(float64(i), -query.SumFraction)
-		sum = math.Float64bits(avg)
-	case reader.Int:
-		avg = float64(i)
-	}
-	if l.Wanted.Sum {
-		g.Sum = number(sum)
-	}
-	var upper any // the average, rounded up
-	if l.Wanted.Avg {
-		avg /= float64(g.Count)
-		switch upper = number(uint64(int64(math.Ceil(avg)))); kind {
-		case reader.Float:
-			upper = number(math.Float64bits(avg))
-		case reader.Uint:
-			upper = number(uint64(math.Ceil(avg)))
-		}
-		if meaning == reader.Duration {
-			g.Avg = time.Duration(math.Round(avg))
-		} else {
-			g.Avg = avg
+	w := wordsOf(l, words, places)
+	for f := range query.Functions {
+		if l.Wanted.Functions.Has(f) {
+			results[f](&g, w)
 		}
 	}
-	least := number(unorder(^words[query.WordMin], kind))
-	most := number(unorder(words[query.WordMax], kind))
-	if l.Wanted.Min {
-		g.Min = least
-	}
-	if l.Wanted.Max {
-		g.Max = most
-	}
-	if l.Wanted.Stddev {
-		g.Stddev = stddevOf(l, words)
-	}
-	values := l.Wanted.Values()
-	g.Hist = bucketsOf(l, words[query.WordHist:values.HistEnd()])
+	g.Hist = bucketsOf(l, w.cell(query.CellHist))
 	if len(l.Wanted.Quantiles) > 0 {
-		g.Quantiles = quantilesOf(l, words, upper, least, most, number)
+		g.Quantiles = w.quantiles(l.Wanted.Quantiles)
 	}
-	g.Meaning = meaning
+	g.Meaning = l.Value.Meaning
 	return g
-}
-
-// unorder undoes the order of minima and maxima.
-func unorder(u uint64, kind reader.FieldKind) uint64 {
-	if kind == reader.Uint {
-		return u
-	}
-	i := int64(u ^ 1<<63)
-	if kind == reader.Int {
-		return uint64(i)
-	}
-	if i < 0 {
-		i ^= math.MaxInt64
-	}
-	return uint64(i)
 }
 
 // errNoPID is why the key of a group by pid or tid is missing.

@@ -7,7 +7,7 @@ import (
 )
 
 // Fold adds up all groups but the most used ones in one.
-func (s *Sums) Fold(most int) { tally.Fold(s.of, most, s.squares) }
+func (s *Sums) Fold(most int) { tally.Fold(s.of, most, s.places) }
 
 // FoldTo is Fold for sums that go on, and forgets the stacks of groups that are no longer apart.
 func (s *Sums) FoldTo(most int) {

@@ -3,35 +3,36 @@ package sums
 import (
 	"math"
 
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/order"
 	"github.com/go-usdt/usdt/total"
 )
 
-// quantilesOf returns the quantiles that fine buckets show: the middles of their buckets, between the
+// quantiles returns the quantiles that fine buckets show: the middles of their buckets, between the
 // least and the greatest value. The first and the last of all values are exact. In the bucket of the
 // greatest value, a quantile above the median is not less than the average if that lies there as
 // well: most values are then in the upper half.
-func quantilesOf(l *bind.Layout, words []uint64, avg, least, most any, number func(bits uint64) any) []total.Quantile {
-	values := l.Wanted.Values()
-	fine := words[values.FineAt():]
+func (w *words) quantiles(percents []float64) (all []total.Quantile) {
+	fine, least, most := w.cell(query.CellFine), w.least(), w.most()
+	var upper any // the average, if it is shown
+	if w.l.Wanted.Functions.Has(query.Avg) {
+		upper = w.upper()
+	}
 	var n uint64
 	for _, c := range fine {
 		n += c
 	}
 	less := func(a, b any) bool { return order.Args(event.Arg{Value: a}, event.Arg{Value: b}) < 0 }
-	var all []total.Quantile
-	for _, percent := range l.Wanted.Quantiles {
+	for _, percent := range percents {
 		bucket, above, at := 0, n, rank(percent, n)
 		for left := at; bucket < len(fine)-1 && fine[bucket] < left; bucket++ {
 			left -= fine[bucket]
 			above -= fine[bucket]
 		}
-		value := number(query.FineMiddle(bucket, l.Value.Kind))
-		if percent > 50 && above == fine[bucket] && less(value, avg) {
-			value = avg
+		value := w.number(query.FineMiddle(bucket, w.l.Value.Kind))
+		if percent > 50 && above == fine[bucket] && less(value, upper) {
+			value = upper
 		}
 		if at == 1 && n > 0 || less(value, least) {
 			value = least

@@ -20,10 +20,11 @@ func TestOrderOfQuantiles(t *testing.T) {
 	percents := []float64{0, 50, 90, 99, 99.9, 100}
 	for range 3000 {
 		n, base, spread := 1+random.IntN(300), random.Uint64N(1<<uint(1+random.IntN(45))), random.Uint64N(1<<uint(1+random.IntN(20)))+1
-		wanted := query.Computation{Value: "n", Avg: true, Quantiles: percents}
+		wanted := query.Computation{Value: "n", Functions: query.Of(query.Avg), Quantiles: percents}
 		l := &bind.Layout{Layout: query.Layout{Wanted: wanted, Value: query.Input{Kind: reader.Uint, Size: 8}}}
 		words := make([]uint64, l.Words())
 		values := wanted.Values()
+		places, _ := values.Places(reader.Uint)
 		least, most := uint64(math.MaxUint64), uint64(0)
 		for range n {
 			v := base + random.Uint64N(spread)
@@ -31,9 +32,9 @@ func TestOrderOfQuantiles(t *testing.T) {
 			words[query.WordCount]++
 			words[query.WordSum] += v
 			words[query.WordMin], words[query.WordMax] = max(words[query.WordMin], ^v), max(words[query.WordMax], v)
-			words[values.FineAt()+query.FineBucket(v, reader.Uint)]++
+			query.CellOf(words, places, query.CellFine)[query.FineBucket(v, reader.Uint)]++
 		}
-		g := groupOf(l, nil, words, nil, nil)
+		g := groupOf(l, nil, words, places, nil, nil)
 		before := least
 		for _, q := range g.Quantiles {
 			v := q.Value.(uint64)

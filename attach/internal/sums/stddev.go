@@ -3,26 +3,23 @@ package sums
 import (
 	"math"
 	"math/big"
-	"time"
 
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
-// stddevOf returns the standard deviation for the words of a group. It is computed with
-// integers: the difference of large sums, which floating-point numbers would lose, stays
-// exact.
-func stddevOf(l *bind.Layout, words []uint64) any {
-	values := l.Wanted.Values()
-	at := values.SquaresAt()
-	sum := new(big.Int).SetUint64(words[query.WordSum])
-	if kind := l.Value.Kind; kind == reader.Int || kind == reader.Float {
-		sum.SetInt64(int64(words[query.WordSum]))
+// stddev returns the standard deviation. It is computed with integers: the difference of large
+// sums, which floating-point numbers would lose, stays exact.
+func (w *words) stddev() float64 {
+	count := w.all[query.WordCount]
+	sum := new(big.Int).SetUint64(w.all[query.WordSum])
+	if w.kind != reader.Uint {
+		sum.SetInt64(int64(w.all[query.WordSum]))
 	}
-	squares := new(big.Int).SetUint64(words[at+1])
-	squares.Lsh(squares, 64).Add(squares, new(big.Int).SetUint64(words[at]))
-	n := new(big.Int).SetUint64(words[query.WordCount])
+	halves := w.cell(query.CellSquares)
+	squares := new(big.Int).SetUint64(halves[1])
+	squares.Lsh(squares, 64).Add(squares, new(big.Int).SetUint64(halves[0]))
+	n := new(big.Int).SetUint64(count)
 
 	// n² times the variance is n times the sum of squares, less the square of the sum.
 	scaled := squares.Mul(squares, n)
@@ -31,11 +28,8 @@ func stddevOf(l *bind.Layout, words []uint64) any {
 		scaled.SetInt64(0) // sums that wrapped around
 	}
 	root, _ := new(big.Float).Sqrt(new(big.Float).SetPrec(128).SetInt(scaled)).Float64()
-	stddev := root / float64(words[query.WordCount])
-	switch {
-	case l.Value.Meaning == reader.Duration:
-		return time.Duration(math.Round(stddev))
-	case l.Value.Kind == reader.Float:
+	stddev := root / float64(count)
+	if w.kind == reader.Float {
 		return math.Ldexp(stddev, -query.SumFraction)
 	}
 	return stddev

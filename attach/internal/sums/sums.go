@@ -16,27 +16,33 @@ import (
 type Sums struct {
 	// Layout describes the keys and words as they have been read. The tracing has another
 	// layout when more sites are found.
-	Layout  *bind.Layout
-	words   int
-	squares int // the first of the words of the sum of squares, -1 without
-	of      map[string][]uint64
-	stacks  map[uint64]query.GroupStack // that keys have the hashes of
-	named   map[uint64]*event.Stack     // those of groups that are united, by the numbers that keys have
+	Layout *bind.Layout
+	words  int
+	places []query.Place
+	of     map[string][]uint64
+	stacks map[uint64]query.GroupStack // that keys have the hashes of
+	named  map[uint64]*event.Stack     // those of groups that are united, by the numbers that keys have
+	read   []uint64                    // the words that Add takes
 }
 
 func New(l *bind.Layout, of map[string][]uint64) *Sums {
 	values := l.Wanted.Values()
-	return &Sums{Layout: l, words: l.Words(), squares: values.SquaresAt(), of: of}
+	places, words := values.Places(l.Value.Kind)
+	return &Sums{Layout: l, words: words, places: places, of: of}
 }
 
 // Add adds the words of a CPU, or of all, to those of the group.
 func (s *Sums) Add(key string, words []byte) {
-	s.merge(s.Of(key), func(i int) uint64 { return binary.NativeEndian.Uint64(words[8*i:]) })
+	s.read = s.read[:0]
+	for at := 0; at < 8*s.words; at += 8 {
+		s.read = append(s.read, binary.NativeEndian.Uint64(words[at:]))
+	}
+	s.AddWords(key, s.read)
 }
 
 // AddWords adds words to those of the group.
 func (s *Sums) AddWords(key string, words []uint64) {
-	s.merge(s.Of(key), func(i int) uint64 { return words[i] })
+	query.Merge(s.Of(key), words, s.places)
 }
 
 // Of returns the words of a group.
@@ -59,7 +65,7 @@ func (s *Sums) Groups(probes []*reader.Probe) []total.Group {
 	groups := make([]total.Group, 0, len(s.of))
 	for key, words := range s.of {
 		if words[query.WordCount] > 0 {
-			groups = append(groups, groupOf(s.Layout, []byte(key), words, probes, s.named))
+			groups = append(groups, groupOf(s.Layout, []byte(key), words, s.places, probes, s.named))
 		}
 	}
 	Sort(groups)
@@ -74,9 +80,4 @@ func Sort(groups []total.Group) {
 		}
 		return x.CompareKeys(&y)
 	})
-}
-
-// merge adds words to the sum.
-func (s *Sums) merge(sum []uint64, word func(i int) uint64) {
-	query.Merge(sum, s.squares, word)
 }

@@ -85,7 +85,7 @@ func TestGroups(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			all := query.Computation{By: test.by}
 			if test.of != "" {
-				all = query.Computation{By: test.by, Value: test.of, Sum: true, Min: true, Max: true, Hist: true, Stddev: true, Quantiles: []float64{50}, Bounds: test.bounds}
+				all = query.Computation{By: test.by, Value: test.of, Functions: query.Of(query.Sum, query.Min, query.Max, query.Stddev), Hist: true, Quantiles: []float64{50}, Bounds: test.bounds}
 			}
 			sig, layout := requests(t, &bindtest.Case{Where: test.where, Sums: &all})
 			sums := tally.New(1000, test.bounds, 0)
@@ -130,10 +130,12 @@ func TestGroups(t *testing.T) {
 					continue
 				}
 				v := layout.Wanted.Values()
-				if d := cmp.Diff(model(values, layout.Value.Kind, test.bounds, len(words[query.WordHist:v.HistEnd()])), words[:v.FineAt()]); d != "" {
+				places, _ := v.Places(layout.Value.Kind)
+				fine := query.CellOf(words, places, query.CellFine)
+				if d := cmp.Diff(model(values, layout.Value.Kind, test.bounds, v.Buckets()), words[:len(words)-len(fine)]); d != "" {
 					t.Errorf("%q (-want +got):\n%s", key, d)
 				}
-				checkQuantiles(t, key, values, words[v.FineAt():], layout.Value.Kind)
+				checkQuantiles(t, key, values, fine, layout.Value.Kind)
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 func OtherKey(size int) string { return strings.Repeat("\xff", size) }
 
 // Fold adds up all groups but the most used ones in the group of OtherKey. If groups are used
-// equally, the ones whose keys come first stay. squares is that of [query.Merge].
-func Fold(groups map[string][]uint64, most, squares int) {
+// equally, the ones whose keys come first stay. places are those of [query.Merge].
+func Fold(groups map[string][]uint64, most int, places []query.Place) {
 	if len(groups) <= most {
 		return
 	}
@@ -38,7 +38,7 @@ func Fold(groups map[string][]uint64, most, squares int) {
 		if sum := groups[other]; sum == nil {
 			groups[other] = words
 		} else {
-			query.Merge(sum, squares, func(i int) uint64 { return words[i] })
+			query.Merge(sum, words, places)
 		}
 		delete(groups, key)
 	}

@@ -14,17 +14,19 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
 )
 
 // TestFold checks that the most used groups stay when there are too many, that among equally used
 // groups the first ones by their keys stay, and that no event is lost.
 func TestFold(t *testing.T) {
+	places, _ := (&query.Values{Min: true, Max: true}).Places(reader.Uint)
 	groups := map[string][]uint64{}
 	for i := range 10 {
 		groups[fmt.Sprint("key", i)] = []uint64{uint64(1 + i/2), 1, uint64(i), uint64(i)}
 	}
-	tally.Fold(groups, 4, -1)
+	tally.Fold(groups, 4, places)
 	want := map[string][]uint64{
 		"key9": {5, 1, 9, 9}, "key8": {5, 1, 8, 8}, "key7": {4, 1, 7, 7}, "key6": {4, 1, 6, 6},
 		tally.OtherKey(4): {1 + 1 + 2 + 2 + 3 + 3, 6, 5, 5},
@@ -32,7 +34,7 @@ func TestFold(t *testing.T) {
 	if d := cmp.Diff(want, groups); d != "" {
 		t.Errorf("groups (-want +got):\n%s", d)
 	}
-	tally.Fold(groups, 4, -1)
+	tally.Fold(groups, 4, places)
 	if d := cmp.Diff(want, groups); d != "" {
 		t.Errorf("groups after another time (-want +got):\n%s", d)
 	}
@@ -131,7 +133,7 @@ func TestSavedStacks(t *testing.T) {
 // TestFaults checks what is noted of conditions and values that cannot be read, and that damaged
 // records are lost.
 func TestFaults(t *testing.T) {
-	sig, _ := requests(t, &bindtest.Case{Where: "peer.port > 0", Sums: &query.Computation{Value: "id", Max: true}})
+	sig, _ := requests(t, &bindtest.Case{Where: "peer.port > 0", Sums: &query.Computation{Value: "id", Functions: query.Of(query.Max)}})
 	var f tally.Filter
 	for _, e := range []request{{port: 1}, {noPeer: true}, {noPeer: true}, {port: -1}} {
 		want := !e.noPeer && e.port > 0
@@ -153,7 +155,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%d lost, want the damaged record", n)
 	}
 
-	sig, _ = requests(t, &bindtest.Case{Sums: &query.Computation{Value: "peer.port", Max: true}})
+	sig, _ = requests(t, &bindtest.Case{Sums: &query.Computation{Value: "peer.port", Functions: query.Of(query.Max)}})
 	e := request{noPeer: true}
 	sums.Add(sig, e.record(sig), 0)
 	got = map[query.Fault]uint64{}

@@ -39,7 +39,7 @@ func TestStarts(t *testing.T) {
 			c := &bindtest.Case{
 				Probes: []bindtest.Probe{{Name: "start", Type: bindtest.Request()}, {Name: "end", Type: bindtest.Request()}},
 				Local:  true, Where: test.where, Whole: test.whole, Start: "p:start", End: "p:end", Key: []string{"id"},
-				Sums: &query.Computation{Value: "latency", Sum: true, By: []string{"pid"}},
+				Sums: &query.Computation{Value: "latency", Functions: query.Of(query.Sum), By: []string{"pid"}},
 			}
 			if test.whole {
 				c.Sums = nil

@@ -7,6 +7,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
 )
 
@@ -38,6 +39,7 @@ type Tally struct {
 	mu      sync.Mutex // of what follows, and of the words of Times
 	counts  Counts
 	groups  map[string][]uint64
+	form    form
 	stacks  map[uint64]query.GroupStack // by their hashes in keys
 	starts  starts
 	reading reading
@@ -114,19 +116,42 @@ func (t *Tally) add(key []byte) {
 		return
 	}
 	t.keepStack(key)
+	t.form.set(agg)
 	words := t.groups[string(key)]
 	if words == nil {
 		if len(t.groups) >= 2*t.room {
-			Fold(t.groups, t.room, agg.Wanted.SquaresAt())
+			Fold(t.groups, t.room, t.form.places)
 			KeepStacks(t.stacks, t.groups, agg.StackPart())
 		}
-		words = make([]uint64, agg.Wanted.Words(agg.Value.Kind))
+		words = make([]uint64, t.form.words)
 		t.groups[string(key)] = words
 	}
 	if t.bounds == nil && t.wanted != nil {
 		t.bounds = boundsOf(t.wanted, agg)
 	}
-	update(words, agg, bits, sum, t.bounds)
+	words[query.WordCount]++
+	if agg.Wanted.Value {
+		addend := query.Addend{Values: &agg.Wanted, Value: &agg.Value, Bits: bits, Sum: sum, Bounds: t.bounds}
+		for i := range t.form.places {
+			t.form.places[i].Add(words, &addend)
+		}
+	}
+}
+
+// form is where the words of groups are.
+type form struct {
+	of     query.Values
+	kind   reader.FieldKind
+	places []query.Place
+	words  int // 0 until it is set
+}
+
+// set makes s the form of an aggregate's groups.
+func (s *form) set(agg *query.Aggregate) {
+	if s.words == 0 || s.of != agg.Wanted || s.kind != agg.Value.Kind {
+		s.of, s.kind = agg.Wanted, agg.Value.Kind
+		s.places, s.words = agg.Wanted.Places(agg.Value.Kind)
+	}
 }
 
 // boundsOf returns the bounds of a histogram as order keys.

@@ -34,33 +34,3 @@ func fixed(f float64) (uint64, bool) {
 	}
 	return uint64(int64(math.Round(math.Ldexp(f, query.SumFraction)))), true
 }
-
-// update adds an event's value to the words of a group.
-func update(words []uint64, agg *query.Aggregate, bits, sum uint64, bounds []uint64) {
-	words[query.WordCount]++
-	if !agg.Wanted.Value {
-		return
-	}
-	if agg.Wanted.Sum {
-		words[query.WordSum] += sum
-	}
-	if at := agg.Wanted.SquaresAt(); at >= 0 {
-		hi, lo := query.Square(sum, agg.Value.Kind)
-		query.AddSquares(words[at:], lo, hi)
-	}
-	if agg.Wanted.Fine {
-		words[agg.Wanted.FineAt()+query.FineBucket(bits, agg.Value.Kind)]++
-	}
-	if agg.Wanted.Min || agg.Wanted.Max {
-		key := agg.Value.Order(bits)
-		if agg.Wanted.Max {
-			words[query.WordMax] = max(words[query.WordMax], key)
-		}
-		if agg.Wanted.Min {
-			words[query.WordMin] = max(words[query.WordMin], ^key)
-		}
-	}
-	if agg.Wanted.Hist {
-		words[query.WordHist+agg.Wanted.Bucket(&agg.Value, bits, bounds)]++
-	}
-}

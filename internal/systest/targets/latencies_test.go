@@ -23,7 +23,7 @@ func testLatencyQuantiles(t *testing.T, p *postgres) {
 	before := len(p.settled())
 	percents := []float64{1, 25, 50, 90, 99, 99.9}
 	a, err := attach.OpenLatency(t.Context(), p.server+":postgresql:query__start", p.server+":postgresql:query__done",
-		&attach.LatencyOptions{Quantiles: percents, Stddev: true, By: []string{"sql(query)"}}, &attach.Options{Prototypes: prototype.Known()})
+		&attach.LatencyOptions{Also: attach.Quantiles("latency", percents...).And(attach.Stddev("latency")), By: []string{"sql(query)"}}, &attach.Options{Prototypes: prototype.Known()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ func Cases() []Case {
 	request := []Probe{{Name: "r", Args: "8@%rdi -4@%esi 8@%rdx 8@%rcx 8@%r8", Type: Request()}}
 	pair := []Probe{{Name: "start", Args: "8@%rdi 8@%rsi"}, {Name: "end", Args: "8@%rdi 4@%esi"}}
 	sums := func(c query.Computation) *query.Computation { return &c }
-	all := query.Computation{Value: "arg0", Sum: true, Avg: true, Min: true, Max: true, Hist: true, Stddev: true, Quantiles: []float64{50}}
+	all := query.Computation{Value: "arg0", Functions: query.Of(query.Sum, query.Avg, query.Min, query.Max, query.Stddev), Hist: true, Quantiles: []float64{50}}
 	float := all
 	float.Value = "ratio"
 	return []Case{
@@ -50,25 +50,25 @@ func Cases() []Case {
 		{Name: "sums", Probes: number, Sums: &all},
 		{Name: "sums of floats", Probes: request, Sums: &float, Where: "status != 0"},
 		{Name: "bounds", Probes: number, Sums: sums(query.Computation{Value: "arg1", Hist: true, Bounds: []float64{0, 10, 20.5}, By: []string{"pid"}})},
-		{Name: "signs", Probes: []Probe{{Name: "a", Args: "-8@%rdi 8@%rsi"}, {Name: "b", Args: "8@%rdi -4@%esi"}}, Sums: sums(query.Computation{Value: "arg0", Sum: true, By: []string{"arg1"}})},
-		{Name: "a site without the argument", Probes: []Probe{{Name: "a", Args: "8@%rdi"}, {Name: "a", Args: ""}, {Name: "b", Args: ""}}, Sums: sums(query.Computation{Value: "arg0", Max: true, By: []string{"arg0"}})},
-		{Name: "a site with another form", Probes: []Probe{{Name: "a", Args: "8@%rdi 8@%rsi"}, {Name: "a", Args: "8f@(%rdi) 4@%esi"}}, Where: "arg1 & 1 == 0", Sums: sums(query.Computation{Value: "arg0", Sum: true, By: []string{"arg0"}})},
+		{Name: "signs", Probes: []Probe{{Name: "a", Args: "-8@%rdi 8@%rsi"}, {Name: "b", Args: "8@%rdi -4@%esi"}}, Sums: sums(query.Computation{Value: "arg0", Functions: query.Of(query.Sum), By: []string{"arg1"}})},
+		{Name: "a site without the argument", Probes: []Probe{{Name: "a", Args: "8@%rdi"}, {Name: "a", Args: ""}, {Name: "b", Args: ""}}, Sums: sums(query.Computation{Value: "arg0", Functions: query.Of(query.Max), By: []string{"arg0"}})},
+		{Name: "a site with another form", Probes: []Probe{{Name: "a", Args: "8@%rdi 8@%rsi"}, {Name: "a", Args: "8f@(%rdi) 4@%esi"}}, Where: "arg1 & 1 == 0", Sums: sums(query.Computation{Value: "arg0", Functions: query.Of(query.Sum), By: []string{"arg0"}})},
 		{Name: "a site that a condition does not fit", Probes: []Probe{{Name: "a", Args: "8@%rdi"}, {Name: "a", Args: "8f@(%rdi)"}}, Where: "arg0 & 1 == 0", Sums: sums(query.Computation{})},
 		{Name: "another probe", Probes: []Probe{{Name: "a", Args: "8@%rdi"}, {Name: "b", Args: "8f@(%rdi)"}}, Sums: sums(query.Computation{By: []string{"arg0"}})},
 		{Name: "keys that are too long", Probes: request, Sums: sums(query.Computation{By: []string{"path", "path", "path", "path"}})},
 		{Name: "a key that is no text", Probes: number, Sums: sums(query.Computation{By: []string{"sql(pid)"}})},
 		{Name: "latency", Probes: pair, Start: "p:start", End: "p:end", Sums: sums(query.Computation{Value: "latency", Hist: true})},
-		{Name: "latency by key", Probes: pair, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Where: "arg0 > 5", Sums: sums(query.Computation{Value: "latency", Sum: true, By: []string{"arg1", "comm"}})},
+		{Name: "latency by key", Probes: pair, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Where: "arg0 > 5", Sums: sums(query.Computation{Value: "latency", Functions: query.Of(query.Sum), By: []string{"arg1", "comm"}})},
 		{Name: "pairs", Probes: pair, Start: "p:start", End: "p:end", Key: []string{"arg0", "machine"}, Whole: true},
 		{Name: "recorded latency", Probes: pair, Binder: bind.Binder{Recorded: true}, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Hist: true, By: []string{"arg1"}})},
 		{Name: "pairs by thread", Probes: pair, Start: "p:start", End: "p:end", Whole: true, Where: "arg0 > 1 && arg1 < 5"},
-		{Name: "latency by what only starts have", Probes: []Probe{{Name: "start", Args: "8@%rdi 8@%rsi 8@%rdx"}, {Name: "start", Args: "8@%rdi 8@%rsi -8@%rdx"}, {Name: "end", Args: "8@%rdi"}}, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Sum: true, By: []string{"arg2", "arg0", "comm"}})},
-		{Name: "both start and end", Probes: pair, Start: "p:*", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Sum: true})},
+		{Name: "latency by what only starts have", Probes: []Probe{{Name: "start", Args: "8@%rdi 8@%rsi 8@%rdx"}, {Name: "start", Args: "8@%rdi 8@%rsi -8@%rdx"}, {Name: "end", Args: "8@%rdi"}}, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Functions: query.Of(query.Sum), By: []string{"arg2", "arg0", "comm"}})},
+		{Name: "both start and end", Probes: pair, Start: "p:*", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Functions: query.Of(query.Sum)})},
 		{Name: "kept", Probes: request, Binder: bind.Binder{Keep: true}},
 		{Name: "local pairs", Probes: []Probe{{Name: "start", Type: Request()}, {Name: "end", Type: Request()}}, Local: true, Start: "p:start", End: "p:end", Key: []string{"id"}, Whole: true},
 		{Name: "local without types", Probes: number, Local: true},
 		{Name: "local by cpu", Probes: request, Local: true, Sums: sums(query.Computation{By: []string{"cpu"}})},
-		{Name: "local", Probes: request, Local: true, Where: "status == 200", Sums: sums(query.Computation{Value: "id", Sum: true, By: []string{"path", "pid"}})},
+		{Name: "local", Probes: request, Local: true, Where: "status == 200", Sums: sums(query.Computation{Value: "id", Functions: query.Of(query.Sum), By: []string{"path", "pid"}})},
 	}
 }
 

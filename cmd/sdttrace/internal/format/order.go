@@ -66,26 +66,4 @@ func (f *Order) First(groups []total.Group) (some []total.Group, others int, eve
 }
 
 // valueOf returns a value by its name.
-func valueOf(g *total.Group, name string) float64 { return numberOf(valueNamed(g, name)) }
-
-// valueNamed returns a value by its name, nil if the group has none.
-func valueNamed(g *total.Group, name string) any {
-	switch name {
-	case "sum":
-		return g.Sum
-	case "avg":
-		return g.Avg
-	case "min":
-		return g.Min
-	case "max":
-		return g.Max
-	case "stddev":
-		return g.Stddev
-	}
-	for i := range g.Quantiles {
-		if g.Quantiles[i].Name() == name {
-			return g.Quantiles[i].Value
-		}
-	}
-	return nil
-}
+func valueOf(g *total.Group, name string) float64 { return numberOf(g.Value(name)) }

@@ -194,7 +194,7 @@ func (g *Group) cell(name string, at time.Time) string {
 		}
 		return "-"
 	}
-	value := valueNamed(g.Group, name)
+	value := g.Value(name)
 	if value == nil || g.Count == 0 {
 		return "-"
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/go-usdt/usdt/total"
 )
 
-// Computed are the values of one argument that a group may have, beside quantiles.
-var Computed = []struct {
-	Name string
-	Of   func(argument string) attach.Aggregation
+// computed are the values of one argument that a group may have, beside quantiles.
+var computed = []struct {
+	name string
+	of   func(argument string) attach.Aggregation
 }{
 	{"sum", attach.Sum}, {"avg", attach.Avg}, {"min", attach.Min}, {"max", attach.Max}, {"stddev", attach.Stddev},
 }
@@ -67,8 +67,25 @@ func (f *Show) Values(own Values) (v Values, err error) {
 	return v, err
 }
 
-// valueNames are the names of values, except quantiles.
-var valueNames = []string{"count", "sum", "avg", "min", "max", "stddev", "rate", "hist"}
+// Of returns the aggregation of an argument that has the values; without an argument, the count.
+func (v *Values) Of(argument string) attach.Aggregation {
+	a := attach.Count()
+	if argument == "" {
+		return a
+	}
+	for _, c := range computed {
+		if slices.Contains(v.Names, c.name) {
+			a = a.And(c.of(argument))
+		}
+	}
+	if v.Hist {
+		a = a.And(attach.Hist(argument))
+	}
+	if len(v.Percents) > 0 {
+		a = a.And(attach.Quantiles(argument, v.Percents...))
+	}
+	return a
+}
 
 // add adds a value by its name.
 func (v *Values) add(name string) error {
@@ -81,11 +98,9 @@ func (v *Values) add(name string) error {
 	case name == "count", name == "rate", percentOf(name) > 0:
 		v.Names = append(v.Names, name)
 	default:
-		for _, c := range Computed {
-			if c.Name == name {
-				v.Names = append(v.Names, name)
-				return nil
-			}
+		if slices.Contains(names(), name) {
+			v.Names = append(v.Names, name)
+			return nil
 		}
 		return fmt.Errorf("--show %s: want %s, or a quantile such as p50 or p99.9%s", name, strings.Join(valueNames, ", "), selector.Nearly(name, valueNames))
 	}
@@ -135,12 +150,9 @@ func bound(s string) (float64, error) {
 
 // hide removes from a group what is not shown: the time of pairs is always added up.
 func (v *Values) hide(g *total.Group) {
-	for _, c := range []struct {
-		name  string
-		value *any
-	}{{"sum", &g.Sum}, {"avg", &g.Avg}, {"min", &g.Min}, {"max", &g.Max}} {
+	for _, c := range computed {
 		if !slices.Contains(v.Names, c.name) {
-			*c.value = nil
+			g.Hide(c.name)
 		}
 	}
 	if !v.Hist {
@@ -149,10 +161,15 @@ func (v *Values) hide(g *total.Group) {
 }
 
 // Orders are the values of --sort, beside the names of quantiles.
-var Orders = func() []string {
-	names := []string{"count", "key"}
-	for _, c := range Computed {
-		names = append(names, c.Name)
+var Orders = append([]string{"count", "key"}, names()...)
+
+// valueNames are the names of values, except quantiles.
+var valueNames = slices.Concat([]string{"count"}, names(), []string{"rate", "hist"})
+
+// names returns those of computed values.
+func names() (all []string) {
+	for _, c := range computed {
+		all = append(all, c.name)
 	}
-	return names
-}()
+	return all
+}

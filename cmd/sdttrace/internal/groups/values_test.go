@@ -1,9 +1,12 @@
 package groups
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestValues checks what --show and --quantiles choose, beside what a verb shows by itself.
@@ -38,6 +41,26 @@ func TestValues(t *testing.T) {
 		v, err := (&Show{Names: strings.Split(name, ",")}).Values(Values{})
 		if name != "sum " && err == nil { // blanks do not matter
 			t.Errorf("--show %s: %+v, want an error", name, v)
+		}
+	}
+}
+
+// TestComputed checks that --show has a name for each value that a group may have.
+func TestComputed(t *testing.T) {
+	group := reflect.TypeFor[total.Group]()
+	for i := range group.NumField() {
+		field := group.Field(i)
+		if field.Type.Kind() != reflect.Interface {
+			continue
+		}
+		var g total.Group
+		reflect.ValueOf(&g).Elem().Field(i).Set(reflect.ValueOf(1.5))
+		name := strings.ToLower(field.Name)
+		if !slices.Contains(names(), name) || g.Value(name) != 1.5 {
+			t.Errorf("groups have %s, but --show does not have %s, whose value is %v", field.Name, name, g.Value(name))
+		}
+		if g.Hide(name); g.Value(name) != nil {
+			t.Errorf("%s is %v once it is hidden", name, g.Value(name))
 		}
 	}
 }
