@@ -62,11 +62,7 @@ func (d *decoder) Decode(rec []byte) (Event, error) {
 		Name:     p.Name,
 		Probe:    p,
 	}
-	if st := &s.Layout.Stack; st.Most > 0 {
-		var memory []uint64
-		stack := d.stackOf(r, st, p, &memory)
-		ev.Stack = &stack
-	}
+	d.decodeParts(&ev, r, s)
 	var args reading
 	if err := args.set(s, r); err != nil || len(s.Fields) == 0 {
 		return ev, err

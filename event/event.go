@@ -3,6 +3,8 @@ package event
 import (
 	"time"
 
+	"github.com/go-usdt/usdt/internal/record"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -32,3 +34,20 @@ type Event struct {
 	// traced by their PIDs, it is the file's site, and Live is nil.
 	Probe *reader.Probe
 }
+
+// Parts of events beside their arguments are decoded, written as JSON and read from it here;
+// each part has a file.
+
+func (d *decoder) decodeParts(ev *Event, r record.Record, s *shape.Shape) {
+	d.decodeStack(ev, r, s)
+}
+
+// appendParts appends members of the event's object, each behind a comma.
+func (e *Event) appendParts(dst []byte) []byte { return e.appendStack(dst) }
+
+// members are what JSON has of parts.
+type members struct {
+	stackMembers
+}
+
+func (e *Event) setParts(m *members) error { return e.setStack(&m.stackMembers) }

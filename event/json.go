@@ -44,11 +44,7 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	if errors := args.AppendErrors(key); len(errors) > len(key) {
 		dst = errors
 	}
-	if e.Stack != nil {
-		dst = e.Stack.AppendJSON(append(dst, `,"stack":`...))
-		dst = e.Stack.AppendError(dst)
-	}
-	return append(dst, '}')
+	return append(e.appendParts(dst), '}')
 }
 
 // appendID appends the number of a process or thread, null if it has none.

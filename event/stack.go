@@ -2,6 +2,7 @@ package event
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -260,6 +261,44 @@ func (s *Stack) callsBack(i int) bool {
 	}
 	first := s.names(s.PCs[i], i)[0].Func
 	return first == modulePath+"provider.when"
+}
+
+func (d *decoder) decodeStack(ev *Event, r record.Record, s *shape.Shape) {
+	if st := &s.Layout.Stack; st.Most > 0 {
+		var memory []uint64
+		stack := d.stackOf(r, st, ev.Probe, &memory)
+		ev.Stack = &stack
+	}
+}
+
+func (e *Event) appendStack(dst []byte) []byte {
+	if e.Stack == nil {
+		return dst
+	}
+	dst = e.Stack.AppendJSON(append(dst, `,"stack":`...))
+	return e.Stack.AppendError(dst)
+}
+
+// setStack sets the stack to what JSON has of it.
+func (e *Event) setStack(m *stackMembers) error {
+	if m.Stack == nil {
+		return nil
+	}
+	e.Stack = &Stack{}
+	if err := e.Stack.unmarshal(m.Stack); err != nil {
+		return fmt.Errorf("decode the stack of an event: %w", err)
+	}
+	if why := m.Truncated + m.StackError; why != "" {
+		e.Stack.Err = errors.New(why)
+	}
+	return nil
+}
+
+// stackMembers are the members of JSON that a stack has.
+type stackMembers struct {
+	Stack      json.RawMessage
+	Truncated  string
+	StackError string `json:"stack_error"`
 }
 
 func (d *decoder) NameCode(code func(pid int, p *reader.Probe, pcs []uint64) hook.Code) {

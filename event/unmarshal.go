@@ -2,7 +2,6 @@ package event
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,9 +21,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		Kind                 string
 		Args                 Struct
 		Errors               json.RawMessage
-		Stack                json.RawMessage
-		Truncated            string
-		StackError           string `json:"stack_error"`
+		members
 	}
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("decode an event: %w", err)
@@ -43,14 +40,8 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		out.Probe = &reader.Probe{Kind: kind}
 		out.Probe.Provider, out.Probe.Name = in.Provider, in.Name
 	}
-	if in.Stack != nil {
-		out.Stack = &Stack{}
-		if err := out.Stack.unmarshal(in.Stack); err != nil {
-			return fmt.Errorf("decode the stack of an event: %w", err)
-		}
-		if why := in.Truncated + in.StackError; why != "" {
-			out.Stack.Err = errors.New(why)
-		}
+	if err := out.setParts(&in.members); err != nil {
+		return err
 	}
 	*e = out
 	return nil

@@ -58,3 +58,19 @@ func TestJSON(t *testing.T) {
 		t.Errorf("the name of a quantile is %s, want %s", got, want)
 	}
 }
+
+// TestHide hides each value that has one, and no other.
+func TestHide(t *testing.T) {
+	for _, v := range values {
+		g := Group{Sum: 1.0, Avg: 2.0, Min: 3.0, Max: 4.0, Stddev: 5.0, Quantiles: []Quantile{{50, 6.0}}}
+		g.Hide(v.name)
+		for _, w := range values {
+			if hidden := g.Value(w.name) == nil; hidden != (w.name == v.name) {
+				t.Errorf("%s is hidden: %s is %v", v.name, w.name, g.Value(w.name))
+			}
+		}
+		if g.Value("p50") != 6.0 {
+			t.Errorf("%s is hidden: the median is %v, want 6", v.name, g.Value("p50"))
+		}
+	}
+}

@@ -106,6 +106,12 @@ func (l *Layout) FixedSize() int {
 	return l.BlockOffset() + int(pad(l.Block)+l.padded)
 }
 
+// TailSize returns the largest number of bytes behind the strings.
+func (l *Layout) TailSize() int { return l.Stack.Size() }
+
+// DropTail leaves out what is behind the strings.
+func (l *Layout) DropTail() { l.Stack = Stack{} }
+
 // AddIndirect makes room for in at the end of the fixed part and returns its offset
 // from the start of the block.
 func (l *Layout) AddIndirect(in Indirect) uint32 {

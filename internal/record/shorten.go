@@ -25,7 +25,7 @@ func (l *Layout) Shorten(rec []byte, limit int) []byte {
 			binary.NativeEndian.PutUint64(rec[Slot(s.Slot):], uint64(keep))
 		}
 	}
-	if l.Stack.Most > 0 {
+	if l.TailSize() > 0 {
 		to += copy(rec[to:], rec[from:])
 	}
 	return rec[:to]

@@ -27,3 +27,12 @@ func call(site *uintptr, b *Block, addresses uint64)
 //
 //go:noescape
 func callAt(site *uintptr, block unsafe.Pointer, word uintptr)
+
+// Caller returns the address to which its caller returns or, if above is not 0, to
+// which the function that many calls higher returns. It finds what runtime.Callers
+// finds, in 2 ns instead of 400. It counts real frames, so none of the functions in
+// between may be inlined.
+//
+// It follows frame pointers, which Go keeps on both architectures (cmd/compile:
+// abi-internal.md), in assembly code, during which the stack does not move.
+func Caller(above int) uintptr

@@ -132,7 +132,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 			return nil, err
 		}
 		if !b.Aggregate.Whole() && sc.Sig.Aggregate.StackPart() == nil {
-			sc.Sig.Stack = record.Stack{}
+			sc.Sig.DropTail()
 		}
 	}
 	if b.attaches(s) && !(b.Aggregate != nil && b.Aggregate.Whole()) {

@@ -56,7 +56,7 @@ func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*
 	if pairs.Key == nil {
 		pairs.carried[role-query.RoleStart][carrier] = true
 	}
-	pairs.StartArgsSize = max(pairs.StartArgsSize, min(sig.RecordSize()-sig.Stack.Size(), maxStartRecord))
+	pairs.StartArgsSize = max(pairs.StartArgsSize, min(sig.RecordSize()-sig.TailSize(), maxStartRecord))
 	return &sig, nil
 }
 

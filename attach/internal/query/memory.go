@@ -95,7 +95,7 @@ const (
 // possible position is copied with its NUL and one byte that shows whether it
 // goes on. The stack follows the strings.
 func (s *Signature) StringArea() int {
-	return (s.CursorMask()+1+s.Limit+2+7)&^7 + s.Stack.Size() + s.pairRoom()
+	return (s.CursorMask()+1+s.Limit+2+7)&^7 + s.TailSize() + s.pairRoom()
 }
 
 func (s *Signature) comparesStrings() bool {
@@ -117,7 +117,7 @@ const maxStackKey = 128
 func (s *Signature) NeedsScratch() bool {
 	agg := s.Aggregate
 	switch {
-	case len(s.Indirects) > 0, len(s.Strings) > 0, s.Stack.Most > 0, s.comparesStrings(), s.spills():
+	case len(s.Indirects) > 0, len(s.Strings) > 0, s.TailSize() > 0, s.comparesStrings(), s.spills():
 		return true
 	case agg == nil:
 		return s.Block > 0 && s.Condition != nil && !s.FiltersEarly()
@@ -186,14 +186,14 @@ func (s *Signature) GroupStackAt() int16 {
 // It reports whether the rest of the record has so few.
 func (s *Signature) LimitRecord(size int) bool {
 	if n := len(s.Strings); n > 0 {
-		s.Limit = max(0, min(s.Limit, (size-s.FixedSize()-s.Stack.Size())/n-1))
+		s.Limit = max(0, min(s.Limit, (size-s.FixedSize()-s.TailSize())/n-1))
 	}
 	return s.RecordSize() <= size
 }
 
 // RecordSize returns the most bytes of a record.
 func (s *Signature) RecordSize() int {
-	return s.FixedSize() + s.stringsSize() + s.Stack.Size()
+	return s.FixedSize() + s.stringsSize() + s.TailSize()
 }
 
 // StackPage is what the stack is copied by: memory is there, or not, by pages.

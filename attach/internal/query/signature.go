@@ -86,7 +86,7 @@ func (s *Signature) DropUnneeded() {
 	s.Strings = nil
 	s.dropIndirects()
 	if s.Aggregate.StackPart() == nil {
-		s.Stack = record.Stack{}
+		s.DropTail()
 	}
 	if !block {
 		s.Block, s.BlockBase, s.BlockDisp = 0, operand.Location{}, 0
