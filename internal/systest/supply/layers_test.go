@@ -22,6 +22,7 @@ internal/cdecl
 internal/await
 internal/mangled
 internal/fold: internal/mangled
+internal/kernfunc
 internal/limits
 internal/manpage
 internal/heldup

@@ -1,0 +1,189 @@
+package kernfunc
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf/btf"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+)
+
+// sample makes BTF by another encoder.
+func sample(t testing.TB) []byte {
+	nothing := &btf.Void{}
+	integer := &btf.Int{Name: "int", Size: 4, Encoding: btf.Signed}
+	long := &btf.Int{Name: "long long", Size: 8, Encoding: btf.Signed}
+	wide := &btf.Int{Name: "unsigned __int128", Size: 16}
+	size := &btf.Typedef{Name: "size_t", Type: &btf.Int{Name: "unsigned long", Size: 8}}
+	boolean := &btf.Typedef{Name: "bool", Type: &btf.Int{Name: "_Bool", Size: 1, Encoding: btf.Bool}}
+	char := &btf.Int{Name: "char", Size: 1, Encoding: btf.Signed}
+	u8 := &btf.Typedef{Name: "u8", Type: &btf.Int{Name: "unsigned char", Size: 1}}
+	file := &btf.Struct{Name: "file", Size: 64}
+	pair := &btf.Struct{Name: "pair", Size: 16}
+	large := &btf.Struct{Name: "large", Size: 24}
+	how := &btf.Enum{Name: "how", Size: 4, Values: []btf.EnumValue{{Name: "READ", Value: 0}, {Name: "WRITE", Value: 1}}}
+	fn := func(name string, result btf.Type, params ...btf.FuncParam) btf.Type {
+		return &btf.Func{Name: name, Type: &btf.FuncProto{Return: result, Params: params}, Linkage: btf.StaticFunc}
+	}
+	text := &btf.Pointer{Target: &btf.Const{Type: char}}
+	b, err := btf.NewBuilder([]btf.Type{
+		fn("vfs_read", &btf.Typedef{Name: "ssize_t", Type: long},
+			btf.FuncParam{Name: "file", Type: &btf.Pointer{Target: file}}, btf.FuncParam{Name: "buf", Type: text},
+			btf.FuncParam{Name: "count", Type: size}, btf.FuncParam{Name: "pos", Type: &btf.Pointer{Target: long}}),
+		fn("mixed", nothing,
+			btf.FuncParam{Name: "how", Type: how}, btf.FuncParam{Name: "sync", Type: boolean}, btf.FuncParam{Name: "both", Type: pair},
+			btf.FuncParam{Name: "all", Type: large}, btf.FuncParam{Name: "bytes", Type: &btf.Pointer{Target: u8}},
+			btf.FuncParam{Name: "n", Type: integer}, btf.FuncParam{Name: "wide", Type: wide}, btf.FuncParam{Name: "last", Type: size}),
+		fn("init_once", nothing, btf.FuncParam{Name: "a", Type: integer}),
+		fn("init_once", nothing, btf.FuncParam{Name: "b", Type: long}),
+		fn("printk", integer, btf.FuncParam{Name: "format", Type: text}, btf.FuncParam{Type: nothing}),
+		fn("callback", nothing, btf.FuncParam{Name: "fn", Type: &btf.Pointer{Target: &btf.FuncProto{Return: nothing}}}, btf.FuncParam{Name: "names", Type: &btf.Pointer{Target: text}}),
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.Marshal(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestPrototype checks names, types and places of arguments.
+func TestPrototype(t *testing.T) {
+	types, err := readTypes(sample(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, want   string
+		amd64, arm64 []string
+		results      [2]string
+	}{
+		{"vfs_read", "ssize_t vfs_read(struct file *file, const char *buf, size_t count, long long *pos)",
+			[]string{"8@%rdi", "8@%rsi", "8@%rdx", "8@%rcx"}, []string{"8@x0", "8@x1", "8@x2", "8@x3"}, [2]string{"-8@%rax", "-8@x0"}},
+		{"mixed", "void mixed(enum how how, bool sync, struct pair both, struct large all, u8 *bytes, int n, unsigned __int128 wide, size_t last)",
+			[]string{"4@%rdi", "1@%rsi", "", "", "8@%r8", "-4@%r9", "", "8@48(%rsp)"},
+			[]string{"4@x0", "1@x1", "", "", "8@x5", "-4@x6", "", "8@[sp, 16]"}, [2]string{}},
+		{"printk", "int printk(const char *format, ...)", []string{"8@%rdi"}, []string{"8@x0"}, [2]string{"-4@%rax", "-4@x0"}},
+		{"callback", "void callback(void *fn, const char **names)", []string{"8@%rdi", "8@%rsi"}, []string{"8@x0", "8@x1"}, [2]string{}},
+	} {
+		p, err := types.prototype(func(yield func(string) bool) { _ = yield("other") && yield(c.name) })
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := p.String(c.name); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+		if diff := cmp.Diff([][]string{c.amd64, c.arm64}, [][]string{p.Places("amd64"), p.Places("arm64")}); diff != "" {
+			t.Errorf("%s: places (-want +got):\n%s", c.name, diff)
+		}
+		if got := [2]string{p.ResultPlace("amd64"), p.ResultPlace("arm64")}; got != c.results {
+			t.Errorf("%s: results %q, want %q", c.name, got, c.results)
+		}
+	}
+	p, err := types.prototype(slices.Values([]string{"mixed"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []Kind
+	for _, a := range p.Params {
+		kinds = append(kinds, a.Kind)
+	}
+	if diff := cmp.Diff([]Kind{Enum, Bool, Other, Other, Pointer, Int, Other, Int}, kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Value{{"READ", 0}, {"WRITE", 1}}, p.Params[0].Values); diff != "" || p.Params[0].Enum != "how" {
+		t.Errorf("enum %s (-want +got):\n%s", p.Params[0].Enum, diff)
+	}
+	if _, err := types.prototype(slices.Values([]string{"init_once"})); !errors.Is(err, errSeveral) {
+		t.Errorf("init_once: %v, want %v", err, errSeveral)
+	}
+	if _, err := types.prototype(slices.Values([]string{"nothing"})); !errors.Is(err, ErrNoTypes) {
+		t.Errorf("nothing: %v, want %v", err, ErrNoTypes)
+	}
+}
+
+// TestRunningKernel compares prototypes of the running kernel with the ones that another decoder
+// finds.
+func TestRunningKernel(t *testing.T) {
+	b, err := os.ReadFile("/sys/kernel/btf/vmlinux")
+	if err != nil {
+		needs.Skip(t, "needs the types of the kernel: %v", err)
+	}
+	types, err := readTypes(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := btf.LoadKernelSpec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for name, id := range types.functions {
+		if id == 0 || compared >= 2000 {
+			continue
+		}
+		var fn *btf.Func
+		if err := spec.TypeByName(name, &fn); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		compared++
+		p, err := types.proto(id)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := fn.Type.(*btf.FuncProto)
+		for i, a := range want.Params {
+			if _, void := btf.UnderlyingType(a.Type).(*btf.Void); void {
+				if !p.More {
+					t.Errorf("%s has no more arguments", name)
+				}
+				continue
+			}
+			size, err := btf.Sizeof(a.Type)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if i >= len(p.Params) || a.Name != "" && p.Params[i].Name != a.Name || p.Params[i].Size != size {
+				t.Errorf("%s: argument %d is %s of %d bytes, got %+v", name, i, a.Name, size, p.Params)
+			}
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("%d functions were compared", compared)
+	}
+}
+
+// FuzzTypes checks that no BTF is too strange.
+func FuzzTypes(f *testing.F) {
+	whole := sample(f)
+	f.Add(whole, []byte(nil))
+	f.Add(whole, whole)
+	f.Fuzz(func(t *testing.T, base, module []byte) {
+		types, err := readTypes(base, nil)
+		if err != nil {
+			return
+		}
+		if len(module) > 0 {
+			if more, err := readTypes(module, types); err == nil {
+				types = more
+			}
+		}
+		for name := range types.functions {
+			p, err := types.prototype(slices.Values([]string{name}))
+			if err != nil {
+				continue
+			}
+			if s := p.String(name); !strings.Contains(s, name) || len(p.Places("amd64")) != len(p.Params) {
+				t.Errorf("%q of %q", s, name)
+			}
+		}
+	})
+}
