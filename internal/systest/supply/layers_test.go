@@ -41,6 +41,7 @@ internal/debugfile: internal/procfs internal/safeelf
 internal/pcln: internal/safeelf
 internal/kernel
 attach/internal/cgroups: internal/container
+internal/kallsyms
 attach/internal/libbpf
 attach/internal/library: internal/procfs internal/safeelf internal/selector
 attach/internal/stackswitch: internal/safeelf internal/x86
