@@ -127,7 +127,7 @@ func TestRunningKernel(t *testing.T) {
 	}
 	compared := 0
 	for name, id := range types.functions {
-		if id == 0 || compared >= 2000 {
+		if id == 0 || compared >= 2000 || strings.Contains(name, "___") { // a flavour, to cilium/ebpf
 			continue
 		}
 		var fn *btf.Func

@@ -126,7 +126,7 @@ func serveCompilers(w *report.Writer) error {
 	return nil
 }
 
-// answers hands the host's answers to those that wait for them. The serial line may lose a piece of a
+// answers hands each answer of the host to whoever has asked. The serial line may lose a piece of a
 // line when a machine is too slow to take it, so that requests are repeated; the host keeps answers.
 type answers struct {
 	mu       sync.Mutex
