@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -20,6 +21,19 @@ type Calls interface {
 	OpenUprobe(g *Group, s *Site) (fd int, err error)
 	// LinkEvent links the group's program to a perf event.
 	LinkEvent(g *Group, event int, cookie uint64) (fd int, err error)
+}
+
+// FunctionCalls are the system calls by which [Functions] are attached to.
+type FunctionCalls interface {
+	// HaveMany reports whether the kernel has links of many functions.
+	HaveMany(w When) (bool, error)
+	// LinkFunctions makes a link of the functions with ids, which ascend. Each has a cookie.
+	LinkFunctions(prog *ebpf.Program, w When, ids []uint32, cookies []uint64) (fd int, err error)
+	// LinkFunction makes a link of the function for which the program was loaded.
+	LinkFunction(prog *ebpf.Program, w When, cookie uint64) (fd int, err error)
+	// FunctionsOf returns the ids of a link's functions, no more than most, and their
+	// addresses, which are 0 if the kernel hides them.
+	FunctionsOf(fd, most int) (ids []uint32, addresses []uint64, err error)
 }
 
 type kernelCalls struct{}
@@ -52,6 +66,75 @@ func (kernelCalls) LinkEvent(g *Group, event int, cookie uint64) (fd int, err er
 		cookie                          uint64
 	}{uint32(g.Prog.FD()), uint32(event), uint32(ebpf.AttachPerfEvent), 0, cookie}
 	return createLink(g.Prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+}
+
+func (kernelCalls) HaveMany(w When) (bool, error) {
+	err := manyFunctions[w].Require()
+	if errors.Is(err, ebpf.ErrNotSupported) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (kernelCalls) LinkFunctions(prog *ebpf.Program, w When, ids []uint32, cookies []uint64) (fd int, err error) {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(&ids[0])
+	pin.Pin(&cookies[0])
+	// The part of union bpf_attr that BPF_LINK_CREATE reads for tracing_multi (include/uapi/linux/bpf.h).
+	attr := struct {
+		prog, target, attachType, flags uint32
+		ids, cookies                    uint64
+		count, _                        uint32
+	}{
+		prog:       uint32(prog.FD()),
+		attachType: uint32(w.Many()),
+		ids:        uint64(uintptr(unsafe.Pointer(&ids[0]))),
+		cookies:    uint64(uintptr(unsafe.Pointer(&cookies[0]))),
+		count:      uint32(len(ids)),
+	}
+	return createLink(prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+}
+
+func (kernelCalls) LinkFunction(prog *ebpf.Program, w When, cookie uint64) (fd int, err error) {
+	// The part of union bpf_attr that BPF_LINK_CREATE reads for tracing programs. The type was
+	// chosen when the program was loaded, and so was the function. See multi.create.
+	attr := struct {
+		prog, target, attachType, flags uint32
+		targetID, _                     uint32
+		cookie                          uint64
+	}{prog: uint32(prog.FD()), attachType: uint32(w.Single()), cookie: cookie}
+	return createLink(prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+}
+
+func (kernelCalls) FunctionsOf(fd, most int) (ids []uint32, addresses []uint64, err error) {
+	ids, addresses = make([]uint32, max(most, 1)), make([]uint64, max(most, 1))
+	// The part of struct bpf_link_info for tracing_multi (include/uapi/linux/bpf.h). The kernel fills the
+	// arrays, so they stay where they are until it has.
+	info := &struct {
+		typ, id, prog, _        uint32
+		attachType, count       uint32
+		object, _               uint32
+		ids, addresses, cookies uint64
+	}{count: uint32(most)}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(info)
+	pin.Pin(&ids[0])
+	pin.Pin(&addresses[0])
+	info.ids, info.addresses = uint64(uintptr(unsafe.Pointer(&ids[0]))), uint64(uintptr(unsafe.Pointer(&addresses[0])))
+	attr := struct {
+		fd, size uint32
+		info     uint64
+	}{uint32(fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
+	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
+	if errno != 0 {
+		return nil, nil, errno
+	}
+	if int(info.count) > most {
+		return nil, nil, fmt.Errorf("the link has %d functions, and %d were asked for", info.count, most)
+	}
+	return ids[:info.count], addresses[:info.count], nil
 }
 
 // multi is a uprobe_multi link to be made. The slices are of equal length.

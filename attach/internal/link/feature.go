@@ -2,12 +2,15 @@ package link
 
 import (
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/kernel"
 )
 
@@ -60,3 +63,43 @@ var Sessions = kernel.Feature{Test: func() error {
 	}
 	return kernel.Refusal(err)
 }}
+
+// manyFunctions are the features that a program can be attached to many functions of the kernel by
+// one link, since Linux 7.2.
+var manyFunctions = [...]kernel.Feature{
+	AtEntry:  {Test: func() error { return tryFunctions(AtEntry) }},
+	AtReturn: {Test: func() error { return tryFunctions(AtReturn) }},
+	AtBoth:   {Test: func() error { return tryFunctions(AtBoth) }},
+}
+
+// tryFunctions attaches to a function that exists for tests of BPF (net/bpf/test_run.c): that the
+// program can be loaded proves nothing.
+func tryFunctions(w When) error {
+	types, err := btf.LoadKernelSpec()
+	if err != nil {
+		return err
+	}
+	var function *btf.Func
+	if err := types.TypeByName("bpf_fentry_test1", &function); err != nil {
+		return fmt.Errorf("find a function to attach to: %w", err)
+	}
+	id, err := types.TypeID(function)
+	if err != nil {
+		return err
+	}
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type:         ebpf.Tracing,
+		AttachType:   w.Many(),
+		Instructions: kernel.EmptyProgram(),
+		License:      kernel.License,
+	})
+	if err != nil {
+		return kernel.Refusal(err)
+	}
+	defer prog.Close()
+	fd, err := kernelCalls{}.LinkFunctions(prog, w, []uint32{uint32(id)}, []uint64{0})
+	if err != nil {
+		return kernel.Refusal(err)
+	}
+	return shield.Close(fd)
+}
