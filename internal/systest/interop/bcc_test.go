@@ -125,7 +125,7 @@ func bccArgdist(t *testing.T, p *process) (map[string]string, string) {
 		}
 		args = append(args, "-C", spec)
 	}
-	out, err := withHeaders(t, "timeout", append([]string{"60", "argdist-bpfcc"}, args...)...).CombinedOutput()
+	out, err := withHeaders(t, "timeout", append([]string{atMost, "argdist-bpfcc"}, args...)...).CombinedOutput()
 	if err != nil {
 		t.Logf("argdist: %v", err)
 	}

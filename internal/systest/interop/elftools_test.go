@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"fmt"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -9,11 +10,14 @@ import (
 	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
+// atMost is patience for timeout(1).
+var atMost = fmt.Sprint(patience.Seconds())
+
 // run runs a tool and returns what it wrote to both outputs. The table judges
 // whether a tool failed.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "timeout", append([]string{"60", name}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "timeout", append([]string{atMost, name}, args...)...).CombinedOutput()
 	if err != nil {
 		t.Logf("%s %q: %v", name, args, err)
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
+// patience is how long a test waits for what takes seconds on a machine that has nothing else to do.
+const patience = 5 * time.Minute
+
 // need skips the test where a tool or root is missing, which fails it in CI.
 func need(t testing.TB, tools ...string) {
 	t.Helper()
@@ -48,7 +51,7 @@ func until(t testing.TB, cmd *exec.Cmd, enough func(said string) bool, settle fu
 	cmd.Stdout, cmd.Stderr = w, w
 	p := tracee.StartVictim(t, cmd)
 	w.Close()
-	defer time.AfterFunc(time.Minute, func() { p.Signal(os.Kill) }).Stop()
+	defer time.AfterFunc(patience, func() { p.Signal(os.Kill) }).Stop()
 	var said strings.Builder
 	for lines := bufio.NewScanner(r); lines.Scan() && !enough(said.String()); {
 		said.WriteString(lines.Text() + "\n")
@@ -105,7 +108,7 @@ func semaphore(t testing.TB, p reader.Probe) int {
 // that the test fails and does not hang.
 func soon(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -114,10 +117,10 @@ func soon(t testing.TB) context.Context {
 // of other processes, which do not report them.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(patience)
 	for !cond() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not so within two minutes", what)
+			t.Fatalf("%s: not so within %v", what, patience)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

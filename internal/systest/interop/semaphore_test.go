@@ -16,7 +16,7 @@ func TestBpftrace(t *testing.T) {
 	need(t, "bpftrace")
 	pid := startHello(t)
 	p := probe(t, pid, "hello", "tick")
-	for deadline := time.Now().Add(time.Minute); semaphore(t, p) != 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); semaphore(t, p) != 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) { // tests of other packages trace the whole machine
 			t.Fatalf("semaphore is %d before anybody attached", semaphore(t, p))
 		}

@@ -20,7 +20,7 @@ func systemtapRows() []row {
 			name: "`stap -L`", packages: []string{"systemtap"}, needs: []string{"stap", "unshare"},
 			want: func(s shape) string { return fmt.Sprint(s.args) },
 			use: func(t *testing.T, p *process) (map[string]string, string) {
-				out, err := withHeaders(t, "timeout", "60", "stap", "-L", fmt.Sprintf("process(%q).provider(%q).mark(\"*\")", p.path, p.provider)).CombinedOutput()
+				out, err := withHeaders(t, "timeout", atMost, "stap", "-L", fmt.Sprintf("process(%q).provider(%q).mark(\"*\")", p.path, p.provider)).CombinedOutput()
 				if err != nil {
 					t.Logf("stap: %v", err)
 				}
