@@ -28,7 +28,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	update := flags.Bool("update", false, "write KERNELS.md")
 	limit := flags.Duration("timeout", 35*time.Minute, "kill a machine that runs longer")
-	atATime := flags.Int("p", 2, "machines that run at a time")
+	atATime := flags.Int("p", 3, "machines that run at a time: each has one thread, which waits for a third of its time")
 	cpus := flags.Int("cpus", 2, "processors of a machine; with another number, leave KERNELS.md alone")
 	only := flags.String("only", "", "run the tests of these packages, or of yama=LEVEL, separated by commas, and leave KERNELS.md alone")
 	pattern := flags.String("run", allTests, "run only tests that match, and leave KERNELS.md alone")
