@@ -67,20 +67,9 @@ func openAggregate(ctx context.Context, selectors []string, what Aggregation, o 
 	if _, err := what.check(); err != nil {
 		return nil, err
 	}
-	var a *Aggregate
-	err := o.each(func(o *settings) error {
-		a = &Aggregate{}
-		err := a.open(ctx, selectors, o, &bind.Layout{Layout: query.Layout{Wanted: what.wanted}})
-		if err != nil {
-			a.release()
-			a.code.Close()
-		}
-		return err
+	return openBy(o, func(a *Aggregate, o *settings) error {
+		return a.open(ctx, selectors, o, &bind.Layout{Layout: query.Layout{Wanted: what.wanted}})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
 }
 
 // ofTotals returns the settings of tracing that records no events, and groups them by keys, and by

@@ -108,21 +108,10 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if err != nil {
 		return nil, err
 	}
-	var l *Latency
-	err = o.each(func(o *settings) error {
-		l = &Latency{}
+	return openBy(o, func(l *Latency, o *settings) error {
 		pairs := *pairs
-		err := l.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Wanted: wanted.wanted, Value: query.Elapsed}, Pairs: &pairs})
-		if err != nil {
-			l.release()
-			l.code.Close()
-		}
-		return err
+		return l.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Wanted: wanted.wanted, Value: query.Elapsed}, Pairs: &pairs})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
 }
 
 // Pairs returns what became of starts and ends until now.

@@ -109,21 +109,10 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 		return nil, err
 	}
 	layout.Whole, layout.Slower, layout.Times = true, what.Slower, what.Times
-	var p *Pairs
-	err = o.each(func(o *settings) error {
-		p = &Pairs{}
+	return openBy(o, func(p *Pairs, o *settings) error {
 		pairs := *layout
-		err := p.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: &pairs})
-		if err != nil {
-			p.release()
-			p.code.Close()
-		}
-		return err
+		return p.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: &pairs})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 // maxPending is the largest number of keys that may wait.

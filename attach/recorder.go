@@ -55,21 +55,10 @@ func Record(ctx context.Context, selectors []string, what *RecordOptions, opts *
 	if len(o.Target.Recordings) > 0 {
 		return nil, &OptionError{"Recordings", errors.New("they have been recorded")}
 	}
-	var r *Recorder
-	err = o.each(func(o *settings) error {
-		r = &Recorder{given: selectors}
-		o.keep = true
-		err := r.begin(ctx, selectors, o, nil)
-		if err != nil {
-			r.release()
-			r.code.Close()
-		}
-		return err
+	return openBy(o, func(r *Recorder, o *settings) error {
+		r.given, o.keep = selectors, true
+		return r.begin(ctx, selectors, o, nil)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
 }
 
 // RecordLimits end the writing of a file; 0 is no limit.

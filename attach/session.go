@@ -82,20 +82,7 @@ func OpenEvents(ctx context.Context, selectors []string, what *EventOptions, opt
 	if err != nil {
 		return nil, err
 	}
-	var s *Session
-	err = o.each(func(o *settings) error {
-		s = &Session{}
-		err := s.open(ctx, selectors, o)
-		if err != nil {
-			s.release()
-			s.code.Close()
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return openBy(o, func(s *Session, o *settings) error { return s.open(ctx, selectors, o) })
 }
 
 // usable returns why ctx cannot be used; nil if it can.

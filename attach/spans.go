@@ -113,23 +113,13 @@ func OpenSpans(ctx context.Context, selectors []string, what *SpanOptions, opts 
 	for _, span := range what.Spans {
 		all = append(all, span.Start, span.End)
 	}
-	var s *Spans
-	err = o.each(func(o *settings) error {
-		s = &Spans{given: all}
+	return openBy(o, func(s *Spans, o *settings) error {
+		s.given = all
 		if what.Keep > 0 {
 			s.newest = &recorder.Newest{Most: what.Keep}
 		}
-		err := s.open(ctx, all, len(selectors), what.Spans, o)
-		if err != nil {
-			s.release()
-			s.code.Close()
-		}
-		return err
+		return s.open(ctx, all, len(selectors), what.Spans, o)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // open attaches to what all selectors name; the first n are those of events.

@@ -215,8 +215,11 @@ func (t *tracing) Pending() int { return t.attached.Pending() }
 // [Attachment.Wait].
 func (t *tracing) Wait(ctx context.Context) error { return t.attached.Wait(ctx) }
 
-// release frees everything but the names of code: what those wait for may need t.mu, so they
-// are closed without it.
+// closeCode frees the names of code: what they wait for may need t.mu, so they are closed without
+// it.
+func (t *tracing) closeCode() { t.code.Close() }
+
+// release frees everything else.
 func (t *tracing) release() {
 	if t.losses != nil {
 		t.losses.Close()

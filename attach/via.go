@@ -81,6 +81,27 @@ func (o *settings) each(open func(o *settings) error) error {
 	}
 }
 
+// openBy returns the session that open has begun, by one of the ways of each.
+func openBy[S any, P interface {
+	*S
+	release()
+	closeCode()
+}](o *settings, open func(s P, o *settings) error) (s P, err error) {
+	err = o.each(func(o *settings) error {
+		s = new(S)
+		err := open(s, o)
+		if err != nil {
+			s.release()
+			s.closeCode()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // bothError says why events come neither via the kernel nor through shared memory.
 type bothError struct{ kernel, local error }
 

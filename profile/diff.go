@@ -87,7 +87,7 @@ func (p *Profile) functions() map[string]int64 {
 		seen := map[string]bool{}
 		for _, c := range s.stack {
 			for i := range c.frames {
-				if name := nameOf(&c.frames[i]); !seen[name] {
+				if name := c.frames[i].Name(); !seen[name] {
 					seen[name] = true
 					sums[name] += s.values[p.shown]
 				}

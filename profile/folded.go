@@ -34,7 +34,7 @@ func (p *Profile) folded() (lines []string, sums map[string]int64) {
 		}
 		for _, c := range slices.Backward(s.stack) {
 			for i := range slices.Backward(c.frames) {
-				b = append(appendName(b, nameOf(&c.frames[i])), ';')
+				b = append(appendName(b, c.frames[i].Name()), ';')
 			}
 		}
 		line := strings.TrimSuffix(string(b), ";")

@@ -81,7 +81,7 @@ func (b *builder) mapping(path, id string) *profile.Mapping {
 }
 
 func (b *builder) function(frame *symbols.Frame) *profile.Function {
-	name, file := nameOf(frame), frame.File
+	name, file := frame.Name(), frame.File
 	f := b.functions[[2]string{name, file}]
 	if f == nil {
 		// A SystemName that equals the name would have pprof take template arguments out of it

@@ -3,7 +3,6 @@ package profile
 import (
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -260,15 +259,4 @@ func (p *Profile) sorted() []*sample {
 		all[i] = p.samples[key]
 	}
 	return all
-}
-
-// nameOf returns the name of a frame's function, or what stands for it.
-func nameOf(f *symbols.Frame) string {
-	switch {
-	case f.Func != "":
-		return f.Func
-	case f.Module != "":
-		return fmt.Sprintf("[%s+%#x]", f.Module[strings.LastIndexByte(f.Module, '/')+1:], f.Offset)
-	}
-	return "[unknown]"
 }

@@ -36,6 +36,18 @@ type Frame struct {
 	Offset uint64
 }
 
+// Name returns the name of the function or, if it is unknown, what stands for it: the file and the
+// offset, as in "[libfoo.so+0x1129]", or "[unknown]".
+func (f *Frame) Name() string {
+	switch {
+	case f.Func != "":
+		return f.Func
+	case f.Module != "":
+		return fmt.Sprintf("[%s+%#x]", path.Base(f.Module), f.Offset)
+	}
+	return "[unknown]"
+}
+
 // String returns the frame as text: the name, and the file and line, or the module and
 // the offset in it.
 //

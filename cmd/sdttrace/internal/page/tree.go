@@ -1,9 +1,6 @@
 package page
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/symbols"
 )
@@ -41,7 +38,7 @@ func (t *tree) add(s *event.Stack) int32 {
 			t.cut++
 			break
 		}
-		n := node{at, t.name(nameOf(&t.frames[i]))}
+		n := node{at, t.name(t.frames[i].Name())}
 		child, ok := t.children[n]
 		if !ok {
 			child = int32(len(t.nodes))
@@ -54,7 +51,7 @@ func (t *tree) add(s *event.Stack) int32 {
 
 // has reports whether there is a node of a function below another node.
 func (t *tree) has(at int32, f *symbols.Frame) bool {
-	name, ok := t.byName[nameOf(f)]
+	name, ok := t.byName[f.Name()]
 	if ok {
 		_, ok = t.children[node{at, name}]
 	}
@@ -68,15 +65,4 @@ func (t *tree) name(s string) int32 {
 		t.names, t.byName[s] = append(t.names, s), i
 	}
 	return i
-}
-
-// nameOf returns the name of a frame's function, or what stands for it.
-func nameOf(f *symbols.Frame) string {
-	switch {
-	case f.Func != "":
-		return f.Func
-	case f.Module != "":
-		return fmt.Sprintf("[%s+%#x]", f.Module[strings.LastIndexByte(f.Module, '/')+1:], f.Offset)
-	}
-	return "[unknown]"
 }
