@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -42,4 +43,16 @@ func ExampleOpenPairs() {
 	}
 	// Output:
 	// clock found: false at least 30 ms: true
+}
+
+// A pair is one object of JSON.
+func ExamplePair_AppendJSON() {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	pair := attach.Pair{
+		Start: event.Event{Provider: "depot", Name: "start", PID: 7, TID: 8, Time: at},
+		End:   event.Event{Provider: "depot", Name: "done", PID: 7, TID: 8, Time: at.Add(time.Second)},
+		Took:  time.Second,
+	}
+	fmt.Println(string(pair.AppendJSON(nil)))
+	// Output: {"latency":1000000000,"start":{"time":"2026-01-02T03:04:05.000000000Z","pid":7,"tid":8,"comm":"","provider":"depot","name":"start","args":{}},"end":{"time":"2026-01-02T03:04:06.000000000Z","pid":7,"tid":8,"comm":"","provider":"depot","name":"done","args":{}}}
 }

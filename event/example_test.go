@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // request is an event of the probe myapp:request_done.
@@ -52,4 +53,40 @@ func ExampleArg() {
 	// path is text of 11 bytes
 	// took is a duration of 1.5 ms
 	// peer has 2 fields
+}
+
+// Values of a view's arguments are numbers and bytes, without an allocation.
+func ExampleValue() {
+	values := []event.Value{
+		event.NumberValue(reader.Int, reader.Duration, 1500, 8),
+		event.NumberValue(reader.Uint, 0, 0x1ff, 1),
+		event.BytesValue(reader.String, 0, []byte("/index"), nil),
+		event.TruncatedValue(reader.String, 0, []byte("/a/long/pa")),
+	}
+	for _, v := range values {
+		switch v.Kind {
+		case reader.String:
+			fmt.Printf("%s %v\n", v.Bytes(), v.Err)
+		case reader.Int:
+			fmt.Println(time.Duration(v.Int()))
+		default:
+			fmt.Println(v.Uint())
+		}
+	}
+	// Output:
+	// 1.5µs
+	// 255
+	// /index <nil>
+	// /a/long/pa truncated to 10 bytes
+}
+
+// A stack has addresses, which the session that delivers it can name.
+func ExampleStack() {
+	ev := event.Event{Provider: "myapp", Name: "alloc", Stack: &event.Stack{PCs: []uint64{0x401136, 0x401200}}}
+	for _, pc := range ev.Stack.PCs {
+		fmt.Printf("%#x\n", pc)
+	}
+	// Output:
+	// 0x401136
+	// 0x401200
 }

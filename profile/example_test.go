@@ -39,3 +39,46 @@ func ExampleNew() {
 	// 1 without the argument
 	// store;[unknown];[unknown] 3000000000
 }
+
+// Allocations that are not freed are in use. The events are those of OpenTelemetry's probes.
+func ExampleNewHeap() {
+	h, ok := profile.NewHeap("") // shows memory in use
+	if !ok {
+		fmt.Println("there is no such value")
+	}
+	for _, ev := range []event.Event{
+		{PID: 1, Comm: "store", Provider: profile.HeapProvider, Name: "alloc", Args: args(uint64(0xa0), uint64(100))},
+		{PID: 1, Comm: "store", Provider: profile.HeapProvider, Name: "alloc", Args: args(uint64(0xb0), uint64(50))},
+		{PID: 1, Comm: "store", Provider: profile.HeapProvider, Name: "free", Args: args(uint64(0xa0))},
+	} {
+		h.Add(&ev)
+	}
+	if err := h.WriteFolded(os.Stdout); err != nil {
+		fmt.Println(err)
+	}
+	// Output: store 50
+}
+
+// args are an address and, of allocations, a size.
+func args(values ...any) (all event.Struct) {
+	for _, v := range values {
+		all = append(all, event.Arg{Value: v})
+	}
+	return all
+}
+
+// Two profiles of equal times, one before and one after a change.
+func ExampleDiff() {
+	measure := func(n int) *profile.Profile {
+		p := profile.New("")
+		for range n {
+			p.Add(&event.Event{Comm: "store", Stack: &event.Stack{}})
+		}
+		return p
+	}
+	d := profile.Diff{Base: measure(2), Now: measure(5)}
+	if err := d.WriteFolded(os.Stdout); err != nil { // WriteText is for people, WritePprof for go tool pprof
+		fmt.Println(err)
+	}
+	// Output: store 2 5
+}

@@ -1,8 +1,10 @@
 package argasm_test
 
 import (
+	"debug/elf"
 	"fmt"
 	"log"
+	"runtime"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
@@ -47,4 +49,15 @@ func Example() {
 	}
 	defer prog.Close()
 	fmt.Println(prog.Type()) // attach.AttachProbes attaches it
+}
+
+// A register of the traced program, where no argument has it.
+func ExampleRegister() {
+	ins, err := argasm.Register(asm.R0, asm.R6, elf.EM_X86_64, elf.ELFCLASS64, "rsp")
+	if _, arm := argasm.Register(asm.R0, asm.R6, elf.EM_AARCH64, elf.ELFCLASS64, "sp"); err != nil && arm != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println("instructions:", len(ins) > 0 || runtime.GOARCH != "amd64")
+	// Output: instructions: true
 }

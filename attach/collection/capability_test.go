@@ -14,6 +14,7 @@ import (
 // needMore are the tests that TestSuiteUnprivileged leaves out, and why.
 var needMore = map[string]string{
 	"TestAdopt":                "mounts",
+	"TestExamples":             "mounts",
 	"TestPinned":               "mounts",
 	"TestCloseMeanwhile":       "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestManyProcesses":        "perf events on uprobes need CAP_SYS_ADMIN",

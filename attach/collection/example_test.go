@@ -8,10 +8,12 @@ import (
 	"io"
 	"log"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/systest/bpf"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -62,8 +64,77 @@ func ExampleLoad() {
 	fmt.Println(turnover)
 }
 
-// TestExampleLoad runs the example if this process may attach.
-func TestExampleLoad(t *testing.T) {
+// LoadSpec reads an object whose variables, programs or maps are to be changed before New loads it.
+func ExampleNew() {
+	object, err := os.Open("testdata/shop.o")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer object.Close()
+	spec, err := collection.LoadSpec(object)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	spec.Maps["turnover"].Name = "cents"
+	c, err := collection.New(context.Background(), spec, nil) // Attach attaches to what the sections name
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer c.Close()
+	info, err := c.Maps["turnover"].Info()
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(info.Name, len(c.Programs))
+}
+
+// shopPins is a directory of a BPF file system, such as /sys/fs/bpf/shopd.
+var shopPins string
+
+// A daemon pins its collection before it ends, and the next one goes on with it.
+func ExampleAdopt() {
+	shop := provider.New("shop", nil)
+	order := provider.NewProbe2[uint32, int64](shop, "order", "items", "cents")
+	if err := shop.Load(); err != nil {
+		log.Print(err)
+		return
+	}
+	defer shop.Close()
+	object, err := os.Open("testdata/shop.o")
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer object.Close()
+	c, err := collection.Load(context.Background(), object, nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	order.Fire(1, 100)
+	if err := errors.Join(c.Pin(shopPins), c.Close()); err != nil {
+		log.Print(err)
+		return
+	}
+	order.Fire(1, 20) // nobody runs, and it counts
+
+	c, err = collection.Adopt(shopPins)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	order.Fire(1, 3)
+	var turnover int64
+	err = errors.Join(c.Maps["turnover"].Lookup(uint32(0), &turnover), c.Unpin(), c.Close())
+	fmt.Println(turnover, err)
+}
+
+// TestExamples runs the examples if this process may attach.
+func TestExamples(t *testing.T) {
 	spec, err := collection.LoadSpec(bytes.NewReader(shopObject(t)))
 	if err != nil {
 		t.Fatal(err)
@@ -76,9 +147,23 @@ func TestExampleLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
-	const want = "shop order true []\n3498\n"
-	if got := stdout(t, ExampleLoad); got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for _, example := range []struct {
+		name string
+		run  func()
+		want string
+	}{
+		{"Load", ExampleLoad, "shop order true []\n3498\n"},
+		{"New", ExampleNew, "cents 1\n"},
+		{"Adopt", ExampleAdopt, "123 <nil>\n"},
+	} {
+		t.Run(example.name, func(t *testing.T) {
+			if example.name == "Adopt" {
+				shopPins = filepath.Join(bpf.FileSystem(t), "shopd")
+			}
+			if got := stdout(t, example.run); got != example.want {
+				t.Errorf("got %q, want %q", got, example.want)
+			}
+		})
 	}
 }
 
