@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test test-most test-slow test-plain test-go test-dlopen test-contrib tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-most test-slow test-plain test-go test-dlopen test-contrib test-otelcol otelcol tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 # Modules of their own, for services that have these libraries.
 CONTRIB = $(wildcard contrib/*)
@@ -30,11 +30,11 @@ check:
 
 # tidy adds what a change of go.mod means for the other modules of the repository.
 tidy:
-	for m in . internal/systest/peers $(CONTRIB); do (cd $$m && $(GO) mod tidy) || exit 1; done
+	for m in . internal/systest/peers $(CONTRIB) otelcol/usdtreceiver; do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # contrib-requires has the modules in contrib require VERSION of this one.
 contrib-requires:
-	for m in $(CONTRIB); do (cd $$m && $(GO) mod edit -require github.com/go-usdt/usdt@$(VERSION)) || exit 1; done
+	for m in $(CONTRIB) otelcol/usdtreceiver; do (cd $$m && $(GO) mod edit -require github.com/go-usdt/usdt@$(VERSION)) || exit 1; done
 
 # govulncheck asks Go's vulnerability database, which is on the network, about
 # the code that our packages call.
@@ -88,6 +88,18 @@ test-contrib: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
 test-contrib:
 	$(GO) build -o $(SDTTRACE) ./cmd/sdttrace
 	for m in $(CONTRIB); do (cd $$m && $(GO) test -race -vet off ./...) || exit 1; done
+
+# otelcol builds an OpenTelemetry Collector with the receiver of otelcol/usdtreceiver: bin/otelcol/otelcol-usdt.
+BUILDER = go.opentelemetry.io/collector/cmd/builder@v0.165.0
+otelcol:
+	mkdir -p bin
+	CGO_ENABLED=0 $(GO) run $(BUILDER) --config otelcol/distribution.yaml
+
+# test-otelcol is no part of test, since to compile the collector takes longer than its tests: CI
+# runs it afterwards.
+test-otelcol: export OTELCOL = $(CURDIR)/bin/otelcol/otelcol-usdt
+test-otelcol: otelcol
+	cd otelcol/usdtreceiver && $(GO) vet ./... && $$(cd $(CURDIR) && $(GO) tool -n staticcheck) ./... && $(GO) test -vet off ./...
 
 # bench prints each thing that is measured beside its peer, in one run.
 bench: tools

@@ -1,0 +1,83 @@
+package usdtreceiver
+
+import (
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/go-usdt/usdt/event"
+)
+
+// put makes attributes of arguments.
+func put(to pcommon.Map, args []event.Arg) {
+	for i := range args {
+		if a := &args[i]; a.Value == nil && a.Err != nil {
+			to.PutStr(a.Name, "("+a.Err.Error()+")")
+		} else {
+			set(to.PutEmpty(a.Name), a.Value)
+		}
+	}
+}
+
+// set sets a value. All except numbers, bools and text become text.
+func set(to pcommon.Value, v any) {
+	switch v := v.(type) {
+	case nil:
+	case bool:
+		to.SetBool(v)
+	case int64:
+		to.SetInt(v)
+	case uint64:
+		if int64(v) < 0 {
+			to.SetStr(fmt.Sprint(v)) // attributes have signed integers
+		} else {
+			to.SetInt(int64(v))
+		}
+	case float64:
+		to.SetDouble(v)
+	case string:
+		to.SetStr(strings.ToValidUTF8(v, "\uFFFD"))
+	case []byte:
+		to.SetEmptyBytes().FromRaw(v)
+	case time.Duration:
+		to.SetInt(int64(v))
+	case time.Time:
+		to.SetStr(v.UTC().Format(time.RFC3339Nano))
+	case event.Struct:
+		put(to.SetEmptyMap(), v)
+	case event.List:
+		list := to.SetEmptySlice()
+		for i := range v {
+			set(list.AppendEmpty(), v[i].Value)
+		}
+	default:
+		to.SetStr(strings.ToValidUTF8(fmt.Sprint(v), "\uFFFD"))
+	}
+}
+
+// traceParent is the syntax of a traceparent: www.w3.org/TR/trace-context, 3.2.2.
+var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
+
+// parentIn returns the span that an argument names.
+func parentIn(name string, of ...[]event.Arg) (trace pcommon.TraceID, span pcommon.SpanID, ok bool) {
+	for _, args := range of {
+		for i := range args {
+			text, isText := args[i].Value.(string)
+			if args[i].Name != name || !isText {
+				continue
+			}
+			m := traceParent.FindStringSubmatch(text)
+			if m == nil {
+				continue
+			}
+			_, _ = hex.Decode(trace[:], []byte(m[1])) // the expression knows the digits
+			_, _ = hex.Decode(span[:], []byte(m[2]))
+			return trace, span, !trace.IsEmpty() && !span.IsEmpty()
+		}
+	}
+	return trace, span, false
+}

@@ -1,0 +1,201 @@
+package usdtreceiver
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/prototype"
+)
+
+// Config is the configuration of the receiver.
+type Config struct {
+	// Traces are independent of each other: one that fails later does not stop the others.
+	Traces []Trace `mapstructure:"traces"`
+}
+
+// Trace says what is traced, and what becomes of it.
+type Trace struct {
+	// Name is what metrics, logs and spans are called; empty for PROVIDER.NAME of each probe.
+	Name string `mapstructure:"name"`
+	// Probes are selectors, [PATH:]PROVIDER:NAME or uprobe:PATH:FUNC, of metrics and logs.
+	Probes []string `mapstructure:"probes"`
+	Target Target   `mapstructure:"target"`
+	// Where is a condition on arguments, which the kernel tests.
+	Where string `mapstructure:"where"`
+	// MaxEventsPerSecond is how many logs or spans are delivered in a second. Beyond, they are
+	// left out and counted in the collector's own telemetry.
+	MaxEventsPerSecond int `mapstructure:"max_events_per_second"`
+
+	Metrics *Metrics `mapstructure:"metrics"`
+	Logs    *Logs    `mapstructure:"logs"`
+	Spans   *Spans   `mapstructure:"spans"`
+}
+
+// Target says which processes are traced; see attach.Target.
+type Target struct {
+	PIDs      []int  `mapstructure:"pids"`
+	Children  bool   `mapstructure:"children"`
+	Comm      string `mapstructure:"comm"`
+	Exe       string `mapstructure:"exe"`
+	Cgroup    string `mapstructure:"cgroup"`
+	Container string `mapstructure:"container"`
+	Pod       string `mapstructure:"pod"`
+}
+
+// Metrics says what the kernel adds up.
+type Metrics struct {
+	// Value is the argument that is added up; empty to count events.
+	Value string `mapstructure:"value"`
+	// Show names what is computed of Value: sum, min, max and histogram.
+	Show []string `mapstructure:"show"`
+	// Start and End take the place of Probes, and the time between them that of Value, with all
+	// of Show. Key names arguments by which they are matched.
+	Start string   `mapstructure:"start"`
+	End   string   `mapstructure:"end"`
+	Key   []string `mapstructure:"key"`
+	// By are arguments, pid, tid, cpu, uid or comm, which become attributes.
+	By []string `mapstructure:"by"`
+	// MaxGroups bounds the values of By; events beyond count for "(other)". 0 means 1000.
+	MaxGroups int `mapstructure:"max_groups"`
+	// Interval is how often metrics are delivered; 0 means 10s.
+	Interval time.Duration `mapstructure:"interval"`
+	// Temporality is cumulative or delta; empty means cumulative.
+	Temporality string `mapstructure:"temporality"`
+	// Process makes a resource of each process instead of one of the machine.
+	Process bool `mapstructure:"process"`
+	// Unit is the unit of Value, as UCUM has it; that of latencies is ns.
+	Unit string `mapstructure:"unit"`
+}
+
+// Logs makes a log record of each event.
+type Logs struct {
+	// Parent is the argument with the W3C traceparent of the span to which an event belongs.
+	Parent string `mapstructure:"parent"`
+}
+
+// Spans makes a span of each pair of events.
+type Spans struct {
+	Start string `mapstructure:"start"`
+	End   string `mapstructure:"end"`
+	// Key names arguments by which starts and ends are matched; empty for the thread, the
+	// goroutine or the call.
+	Key []string `mapstructure:"key"`
+	// Slower leaves out spans that took no longer.
+	Slower time.Duration `mapstructure:"slower"`
+	// Parent is the argument with the W3C traceparent of the parent.
+	Parent string `mapstructure:"parent"`
+}
+
+const (
+	defaultInterval  = 10 * time.Second
+	defaultMaxGroups = 1000
+	defaultMaxEvents = 1000
+)
+
+// shown are the words of Show.
+var shown = map[string]func(string) attach.Aggregation{"sum": attach.Sum, "min": attach.Min, "max": attach.Max, "histogram": attach.Hist}
+
+// metricName is the syntax of an instrument's name: opentelemetry.io/docs/specs/otel/metrics/api
+var metricName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]{0,254}$`)
+
+// Validate returns what is wrong with any of the traces.
+func (c *Config) Validate() error {
+	if len(c.Traces) == 0 {
+		return errors.New("traces: there are none")
+	}
+	var errs []error
+	for i := range c.Traces {
+		if err := c.Traces[i].validate(); err != nil {
+			errs = append(errs, fmt.Errorf("traces::%d: %w", i, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *Trace) validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if t.Name != "" && !metricName.MatchString(t.Name) {
+		bad("name: %q is no name of an instrument", t.Name)
+	}
+	if t.MaxEventsPerSecond < 0 {
+		bad("max_events_per_second: %d is negative", t.MaxEventsPerSecond)
+	}
+	if err := t.options().Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if t.Metrics == nil && t.Logs == nil && t.Spans == nil {
+		bad("nothing becomes of the events: want metrics, logs or spans")
+	}
+	if m := t.Metrics; m != nil {
+		if err := m.validate(); err != nil {
+			errs = append(errs, fmt.Errorf("metrics: %w", err))
+		}
+	}
+	if needs := t.Logs != nil || t.Metrics != nil && t.Metrics.Start == ""; needs == (len(t.Probes) == 0) {
+		bad("probes: metrics and logs need some, spans and metrics with a start have start and end instead")
+	}
+	for _, probe := range t.Probes {
+		if _, err := selector.Parse(probe); err != nil {
+			errs = append(errs, fmt.Errorf("probes: %w", err))
+		}
+	}
+	if s := t.Spans; s != nil {
+		for _, probe := range []string{s.Start, s.End} {
+			if _, err := selector.Parse(probe); err != nil {
+				errs = append(errs, fmt.Errorf("spans: start and end: %w", err))
+			}
+		}
+		if err := (&attach.PairOptions{Key: s.Key, Slower: s.Slower}).Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("spans: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Metrics) validate() error {
+	switch latency := m.Start != "" || m.End != ""; {
+	case latency && (m.Value != "" || len(m.Show) > 0):
+		return errors.New("value and show exclude start and end, whose time has all values")
+	case latency && m.Process:
+		return errors.New("process is for probes; name pid in by for the time between two")
+	case !latency && len(m.Key) > 0:
+		return errors.New("key matches start and end")
+	case latency:
+		for _, probe := range []string{m.Start, m.End} {
+			if _, err := selector.Parse(probe); err != nil {
+				return err
+			}
+		}
+	case (m.Value == "") != (len(m.Show) == 0):
+		return errors.New("value is the argument of which show names what is computed: both or none")
+	}
+	for _, name := range m.Show {
+		if shown[name] == nil {
+			return fmt.Errorf("show: %q is none of sum, min, max and histogram", name)
+		}
+	}
+	switch {
+	case !slices.Contains([]string{"", "cumulative", "delta"}, m.Temporality):
+		return fmt.Errorf("temporality: %q is neither cumulative nor delta", m.Temporality)
+	case m.Interval < 0 || m.Interval > 0 && m.Interval < 10*time.Millisecond:
+		return fmt.Errorf("interval: %v is less than 10ms", m.Interval)
+	case m.MaxGroups < 0:
+		return fmt.Errorf("max_groups: %d is negative", m.MaxGroups)
+	}
+	return nil
+}
+
+// options returns what is attached to, and how. Probes may appear later.
+func (t *Trace) options() *attach.Options {
+	p := t.Target
+	return &attach.Options{
+		Target: attach.Target{PIDs: p.PIDs, Children: p.Children, Comm: p.Comm, Exe: p.Exe, Cgroup: p.Cgroup, Container: p.Container, Pod: p.Pod},
+		Where:  t.Where, Rescan: time.Second, Await: true, Prototypes: prototype.Known(),
+	}
+}

@@ -1,0 +1,105 @@
+package usdtreceiver_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
+)
+
+// read reads a configuration as the collector does.
+func read(t *testing.T, text string) error {
+	t.Helper()
+	retrieved, err := confmap.NewRetrievedFromYAML([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf, err := retrieved.AsConf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := usdtreceiver.NewFactory().CreateDefaultConfig()
+	if err := conf.Unmarshal(cfg); err != nil {
+		return err
+	}
+	return confmap.Validate(cfg)
+}
+
+func TestConfig(t *testing.T) {
+	if err := componenttest.CheckConfigStruct(usdtreceiver.NewFactory().CreateDefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	conf, err := confmaptest.LoadConf("testdata/config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := usdtreceiver.NewFactory().CreateDefaultConfig()
+	if err := conf.Unmarshal(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := confmap.Validate(cfg); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConfigRefused checks that a wrong entry is named, with the field that is wrong.
+func TestConfigRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"traces: []":                  "there are none",
+		"traces: [{probes: ['a:b']}]": "traces::0: nothing becomes of the events",
+		"traces: [{probes: ['a:b'], logs: {}}, {probes: ['a'], logs: {}}]": "traces::1: probes",
+		"traces: [{logs: {}}]": "traces::0: probes",
+		"traces: [{probes: ['a:b'], spans: {start: 'a:b', end: 'a:c'}}]":                     "probes: metrics and logs need some",
+		"traces: [{probes: ['a:b'], where: 'x >', logs: {}}]":                                "Where",
+		"traces: [{probes: ['a:b'], target: {pod: web}, logs: {}}]":                          "Pod",
+		"traces: [{probes: ['a:b'], target: {pids: [1], comm: x}, logs: {}}]":                "Target",
+		"traces: [{probes: ['a:b'], name: 'a b', logs: {}}]":                                 "name",
+		"traces: [{probes: ['a:b'], max_events_per_second: -1, logs: {}}]":                   "max_events_per_second",
+		"traces: [{probes: ['a:b'], metrics: {show: [avg], value: x}}]":                      "metrics: show",
+		"traces: [{probes: ['a:b'], metrics: {value: x}}]":                                   "metrics: value",
+		"traces: [{probes: ['a:b'], metrics: {interval: 1ms}}]":                              "metrics: interval",
+		"traces: [{probes: ['a:b'], metrics: {max_groups: -1}}]":                             "metrics: max_groups",
+		"traces: [{probes: ['a:b'], metrics: {temporality: both}}]":                          "metrics: temporality",
+		"traces: [{probes: ['a:b'], metrics: {key: [x]}}]":                                   "metrics: key",
+		"traces: [{metrics: {start: 'a:b', end: 'a:c', value: x, show: [sum]}}]":             "metrics: value",
+		"traces: [{metrics: {start: 'a:b'}}]":                                                "metrics",
+		"traces: [{spans: {start: 'a:b'}}]":                                                  "spans",
+		"traces: [{spans: {start: 'a:b', end: 'a:c', slower: -1s}}]":                         "Slower",
+		"traces: [{probes: ['a:b'], logs: {}, colour: red}]":                                 "colour",
+		"traces: [{probes: ['a:b'], metrics: {start: 'a:b', end: 'a:c', process: true}}]":    "metrics: process",
+		"traces: [{probes: ['a:b'], logs: {}}, {where: '((', probes: ['a:b'], metrics: {}}]": "traces::1",
+	} {
+		if err := read(t, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestLifecycle checks that a receiver of each signal can be made, and be shut down before it is
+// started.
+func TestLifecycle(t *testing.T) {
+	f := usdtreceiver.NewFactory()
+	set := receivertest.NewNopSettings(usdtreceiver.Type)
+	cfg := config(usdtreceiver.Trace{Probes: []string{"a:b"}, Logs: &usdtreceiver.Logs{}})
+	sink := consumertest.NewNop()
+	m, err1 := f.CreateMetrics(t.Context(), set, cfg, sink)
+	l, err2 := f.CreateLogs(t.Context(), set, cfg, sink)
+	s, err3 := f.CreateTraces(t.Context(), set, cfg, sink)
+	if err1 != nil || err2 != nil || err3 != nil {
+		t.Fatal(err1, err2, err3)
+	}
+	for _, r := range []interface {
+		Shutdown(context.Context) error
+	}{m, l, s} {
+		if err := r.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

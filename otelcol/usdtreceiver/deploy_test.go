@@ -1,0 +1,175 @@
+package usdtreceiver_test
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
+)
+
+const deploy = "../../deploy/"
+
+// yaml reads a file.
+func yaml(t *testing.T, name string) map[string]any {
+	t.Helper()
+	conf, err := confmaptest.LoadConf(deploy + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conf.ToStringMap()
+}
+
+// at returns what is at a path, where a number is the index of a list.
+func at(t *testing.T, v any, path ...any) any {
+	t.Helper()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			v = v.(map[string]any)[step]
+		case int:
+			v = v.([]any)[step]
+		}
+		if v == nil {
+			t.Fatalf("there is nothing at %v of %v", step, path)
+		}
+	}
+	return v
+}
+
+// TestUnit has systemd check the unit.
+func TestUnit(t *testing.T) {
+	needs.Tools(t, "systemd-analyze")
+	unit, err := os.ReadFile(deploy + "otelcol-usdt.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A command that exists here; it is not run.
+	text := strings.Replace(string(unit), "/usr/local/bin/otelcol-usdt", "/bin/true", 1)
+	file := filepath.Join(t.TempDir(), "otelcol-usdt.service")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", file).CombinedOutput(); err != nil || strings.Contains(string(out), filepath.Base(file)) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestKubernetes checks that the DaemonSet and the values for Helm say the same, that nothing is
+// privileged, and that each volume is mounted.
+func TestKubernetes(t *testing.T) {
+	set, values := yaml(t, "daemonset.yaml"), yaml(t, "values.yaml")
+	pod := at(t, set, "spec", "template", "spec")
+	container := at(t, pod, "containers", 0)
+	for name, pair := range map[string][2]any{
+		"hostPID":   {at(t, pod, "hostPID"), at(t, values, "hostPID")},
+		"volumes":   {at(t, pod, "volumes"), at(t, values, "extraVolumes")},
+		"mounts":    {at(t, container, "volumeMounts"), at(t, values, "extraVolumeMounts")},
+		"resources": {at(t, container, "resources"), at(t, values, "resources")},
+		"security":  {at(t, container, "securityContext"), at(t, values, "securityContext")},
+	} {
+		if !reflect.DeepEqual(pair[0], pair[1]) {
+			t.Errorf("%s: %v in daemonset.yaml, %v in values.yaml", name, pair[0], pair[1])
+		}
+	}
+	if security := at(t, container, "securityContext").(map[string]any); security["privileged"] != false || security["readOnlyRootFilesystem"] != true {
+		t.Errorf("security %v", security)
+	}
+	unit, err := os.ReadFile(deploy + "otelcol-usdt.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range at(t, container, "securityContext", "capabilities", "add").([]any) {
+		if !regexp.MustCompile(`(?m)^CapabilityBoundingSet=.*\bCAP_` + c.(string) + `\b`).Match(unit) {
+			t.Errorf("the unit of systemd has no capability %v", c)
+		}
+	}
+	var names, mounted []string
+	for _, v := range at(t, pod, "volumes").([]any) {
+		names = append(names, at(t, v, "name").(string))
+	}
+	for _, v := range at(t, container, "volumeMounts").([]any) {
+		mounted = append(mounted, at(t, v, "name").(string))
+	}
+	if !slices.Equal(names, mounted) {
+		t.Errorf("volumes %q, mounted %q", names, mounted)
+	}
+}
+
+// TestShownMetrics checks that rules and the dashboard ask only for metrics that collector.yaml
+// makes, by the names that they have in Prometheus.
+func TestShownMetrics(t *testing.T) {
+	made := map[string]bool{"otelcol_usdt_events_total": true}
+	conf := confmap.NewFromStringMap(at(t, yaml(t, "collector.yaml"), "receivers", "usdt").(map[string]any))
+	cfg := &usdtreceiver.Config{}
+	if err := conf.Unmarshal(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := confmap.Validate(cfg); err != nil {
+		t.Fatal(err)
+	}
+	underscores := regexp.MustCompile(`[^a-z0-9]+`)
+	for _, trace := range cfg.Traces {
+		for _, name := range append(trace.Probes, trace.Name) {
+			name = underscores.ReplaceAllString(name, "_")
+			made[name+"_count_total"] = true
+			if trace.Metrics.Start != "" {
+				made[name+"_sum_nanoseconds_total"] = true
+			}
+		}
+	}
+	var asked []string
+	for _, group := range at(t, yaml(t, "alerts.yaml"), "groups").([]any) {
+		for _, rule := range at(t, group, "rules").([]any) {
+			asked = append(asked, at(t, rule, "expr").(string))
+		}
+	}
+	text, err := os.ReadFile(deploy + "dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			asked = append(asked, target.Expr)
+		}
+	}
+	metric := regexp.MustCompile(`[a-z_]+(?:_total)\b`)
+	if len(asked) < 10 {
+		t.Errorf("only %d expressions are found", len(asked))
+	}
+	for _, expr := range asked {
+		all := metric.FindAllString(expr, -1)
+		if len(all) == 0 {
+			t.Errorf("%s names no metric", expr)
+		}
+		for _, name := range all {
+			if !made[name] {
+				t.Errorf("%s asks for %s, and collector.yaml makes %q", expr, name, slices.Sorted(maps.Keys(made)))
+			}
+		}
+	}
+	if promtool, err := exec.LookPath("promtool"); err == nil {
+		if out, err := exec.Command(promtool, "check", "rules", deploy+"alerts.yaml").CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package usdtreceiver
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/receiver"
+)
+
+// Type is what the receiver is called in the collector's file.
+var Type = component.MustNewType("usdt")
+
+const scopeName = "github.com/go-usdt/usdt/otelcol/usdtreceiver"
+
+// NewFactory returns the receiver's factory, which a distribution of the collector contains.
+func NewFactory() receiver.Factory {
+	return receiver.NewFactory(Type,
+		func() component.Config { return &Config{} },
+		receiver.WithMetrics(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
+			return newReceiver(set, cfg.(*Config), func(t *Trace) task {
+				if t.Metrics == nil {
+					return nil
+				}
+				return &metricsTask{trace: t, next: next}
+			})
+		}, component.StabilityLevelDevelopment),
+		receiver.WithLogs(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
+			return newReceiver(set, cfg.(*Config), func(t *Trace) task {
+				if t.Logs == nil {
+					return nil
+				}
+				return &logsTask{trace: t, next: next}
+			})
+		}, component.StabilityLevelDevelopment),
+		receiver.WithTraces(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
+			return newReceiver(set, cfg.(*Config), func(t *Trace) task {
+				if t.Spans == nil {
+					return nil
+				}
+				return &spansTask{trace: t, next: next}
+			})
+		}, component.StabilityLevelDevelopment),
+	)
+}

@@ -1,0 +1,105 @@
+package usdtreceiver
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
+)
+
+// logsTask makes a log record of each event.
+type logsTask struct {
+	trace *Trace
+	next  consumer.Logs
+}
+
+func (t *logsTask) of() *Trace { return t.trace }
+
+// Events are handed on when so many have come, or after so long.
+const (
+	batchSize = 512
+	batchTime = 200 * time.Millisecond
+)
+
+func (t *logsTask) run(ctx context.Context, e *env) error {
+	s, err := attach.OpenEvents(ctx, t.trace.Probes, nil, t.trace.options())
+	if err != nil {
+		return ended(ctx, err)
+	}
+	e.counts.begin(s)
+	defer e.counts.end()
+	within := newBudget(e, t.trace.MaxEventsPerSecond)
+	var failed error
+	b := newBatch(batchSize, func(all []event.Event) {
+		deliver(ctx, e, len(all), func(ctx context.Context) error { return t.next.ConsumeLogs(ctx, t.logs(e, all)) })
+	})
+	for v, err := range s.Views() {
+		if err != nil {
+			failed = err
+			break
+		}
+		if !within.pass(time.Now()) {
+			continue
+		}
+		ev, err := v.Event()
+		if err != nil {
+			failed = err
+			break
+		}
+		b.add(ev)
+	}
+	b.close()
+	return ended(ctx, failed, s.Close())
+}
+
+// logs returns records of events, which share a resource by process and a scope by provider.
+func (t *logsTask) logs(e *env, all []event.Event) plog.Logs {
+	out := plog.NewLogs()
+	type key struct {
+		pid      int
+		provider string
+	}
+	of := map[int]plog.ResourceLogs{}
+	scopes := map[key]plog.ScopeLogs{}
+	now := pcommon.NewTimestampFromTime(time.Now())
+	for i := range all {
+		ev := &all[i]
+		r, ok := of[ev.PID]
+		if !ok {
+			r = out.ResourceLogs().AppendEmpty()
+			e.resources.process(r.Resource(), ev.PID)
+			of[ev.PID] = r
+		}
+		scope, ok := scopes[key{ev.PID, ev.Provider}]
+		if !ok {
+			scope = r.ScopeLogs().AppendEmpty()
+			scope.Scope().SetName(ev.Provider)
+			scopes[key{ev.PID, ev.Provider}] = scope
+		}
+		l := scope.LogRecords().AppendEmpty()
+		l.SetTimestamp(pcommon.NewTimestampFromTime(ev.Time))
+		l.SetObservedTimestamp(now)
+		l.SetEventName(t.trace.called(ev.Provider, ev.Name))
+		put(l.Attributes(), ev.Args)
+		l.Attributes().PutInt("thread.id", int64(ev.TID))
+		l.Attributes().PutStr("thread.name", ev.Comm)
+		if trace, span, ok := parentIn(t.trace.Logs.Parent, ev.Args); ok {
+			l.SetTraceID(trace)
+			l.SetSpanID(span)
+		}
+	}
+	return out
+}
+
+// called returns the name of what a probe makes.
+func (t *Trace) called(provider, name string) string {
+	if t.Name != "" {
+		return t.Name
+	}
+	return provider + "." + name
+}

@@ -1,0 +1,339 @@
+package usdtreceiver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
+)
+
+// metricsTask delivers what the kernel has added up.
+type metricsTask struct {
+	trace *Trace
+	next  consumer.Metrics
+}
+
+func (t *metricsTask) of() *Trace { return t.trace }
+
+// totals are an Aggregate or a Latency.
+type totals interface {
+	attach.Tracer
+	Read() ([]total.Group, error)
+	Total() ([]total.Group, error)
+	Done() <-chan struct{}
+}
+
+// open attaches. Groups are by probe first, and by process if that is a resource.
+func (t *metricsTask) open(ctx context.Context) (totals, error) {
+	m := t.trace.Metrics
+	most := cmp.Or(m.MaxGroups, defaultMaxGroups)
+	if m.Start != "" {
+		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most}, t.trace.options())
+	}
+	what := attach.Count()
+	for i, name := range m.Show {
+		if one := shown[name](m.Value); i == 0 {
+			what = one
+		} else {
+			what = what.And(one)
+		}
+	}
+	by := []string{"probe"}
+	if m.Process {
+		by = append(by, "pid")
+	}
+	return attach.OpenAggregate(ctx, t.trace.Probes, what.By(append(by, m.By...)...).MaxGroups(most), t.trace.options())
+}
+
+func (t *metricsTask) run(ctx context.Context, e *env) error {
+	s, err := t.open(ctx)
+	if err != nil {
+		return ended(ctx, err)
+	}
+	e.counts.begin(s)
+	defer e.counts.end()
+	delta := t.trace.Metrics.Temporality == "delta"
+	begun := time.Now()
+	read := s.Total
+	if delta {
+		read = s.Read
+	} else if _, err := s.Total(); err != nil {
+		return ended(ctx, err, s.Close())
+	}
+	give := func() error {
+		now := time.Now()
+		groups, err := read()
+		if len(groups) > 0 {
+			deliver(ctx, e, len(groups), func(ctx context.Context) error {
+				return t.next.ConsumeMetrics(ctx, t.metrics(e, groups, begun, now))
+			})
+		}
+		if delta {
+			begun = now
+		}
+		return err
+	}
+	tick := time.NewTicker(cmp.Or(t.trace.Metrics.Interval, defaultInterval))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := give(); err != nil {
+				return ended(ctx, err, s.Close())
+			}
+		case <-s.Done():
+			// Also the events since the last time.
+			return ended(ctx, errors.Join(s.Stop(), give(), s.Close()))
+		}
+	}
+}
+
+// other is the value of keys of the events beyond MaxGroups.
+const other = "(other)"
+
+// metrics returns the groups as metrics.
+func (t *metricsTask) metrics(e *env, groups []total.Group, begun, now time.Time) pmetric.Metrics {
+	b := &metricBuilder{t: t, e: e, out: pmetric.NewMetrics(), resources: map[int]pmetric.ResourceMetrics{}, scopes: map[scopeKey]pmetric.ScopeMetrics{}, metrics: map[metricKey]pmetric.Metric{},
+		begun: pcommon.NewTimestampFromTime(begun), now: pcommon.NewTimestampFromTime(now)}
+	for i := range groups {
+		b.add(&groups[i])
+	}
+	return b.out
+}
+
+// metricBuilder has each resource, scope and metric once.
+type metricBuilder struct {
+	t          *metricsTask
+	e          *env
+	out        pmetric.Metrics
+	begun, now pcommon.Timestamp
+	resources  map[int]pmetric.ResourceMetrics
+	scopes     map[scopeKey]pmetric.ScopeMetrics
+	metrics    map[metricKey]pmetric.Metric
+}
+
+type (
+	scopeKey struct {
+		pid      int
+		provider string
+	}
+	metricKey struct {
+		scopeKey
+		name string
+	}
+)
+
+// add adds the metrics of a group.
+func (b *metricBuilder) add(g *total.Group) {
+	m := b.t.trace.Metrics
+	keys, key := g.By, scopeKey{}
+	probe := m.Start
+	if m.Start == "" && !g.Other {
+		probe, _ = keys[0].Value.(string)
+		if keys = keys[1:]; m.Process {
+			switch pid := keys[0].Value.(type) {
+			case uint64:
+				key.pid = int(pid)
+			case int64:
+				key.pid = int(pid)
+			}
+			keys = keys[1:]
+		}
+	}
+	if g.Other {
+		keys = nil
+		for _, name := range m.By {
+			keys = append(keys, event.Arg{Name: name, Value: other})
+		}
+		if probe == "" {
+			probe = b.t.trace.Probes[0]
+		}
+	}
+	name := probe[strings.LastIndexByte(probe, ':')+1:]
+	key.provider = strings.TrimSuffix(probe[:len(probe)-len(name)], ":")
+	if len(b.t.trace.Probes) == 0 || g.Other { // a selector, which may have a path
+		key.provider = key.provider[strings.LastIndexByte(key.provider, ':')+1:]
+	}
+	if g.Other && len(b.t.trace.Probes) > 1 {
+		key.provider, name = "usdt", other
+	}
+	base := b.t.trace.called(key.provider, name)
+	b.number(key, base+".count", "{event}", true, keys, g.Count)
+	unit := m.Unit
+	if unit == "" && (g.Meaning == reader.Duration || m.Start != "") {
+		unit = "ns"
+	}
+	if m.Start != "" || slices.Contains(m.Show, "sum") {
+		b.number(key, base+".sum", unit, true, keys, g.Sum)
+	}
+	if m.Start != "" || slices.Contains(m.Show, "min") {
+		b.number(key, base+".min", unit, false, keys, g.Min)
+	}
+	if m.Start != "" || slices.Contains(m.Show, "max") {
+		b.number(key, base+".max", unit, false, keys, g.Max)
+	}
+	if len(g.Hist) > 0 {
+		b.histogram(key, base, unit, keys, g)
+	}
+}
+
+// metric returns the metric of a name, which make makes if it is new.
+func (b *metricBuilder) metric(key scopeKey, name, unit string, make func(pmetric.Metric)) pmetric.Metric {
+	m, ok := b.metrics[metricKey{key, name}]
+	if ok {
+		return m
+	}
+	scope, ok := b.scopes[key]
+	if !ok {
+		r, ok := b.resources[key.pid]
+		if !ok {
+			r = b.out.ResourceMetrics().AppendEmpty()
+			b.e.resources.process(r.Resource(), key.pid)
+			b.resources[key.pid] = r
+		}
+		scope = r.ScopeMetrics().AppendEmpty()
+		scope.Scope().SetName(key.provider)
+		b.scopes[key] = scope
+	}
+	m = scope.Metrics().AppendEmpty()
+	m.SetName(name)
+	m.SetUnit(unit)
+	make(m)
+	b.metrics[metricKey{key, name}] = m
+	return m
+}
+
+func (b *metricBuilder) temporality() pmetric.AggregationTemporality {
+	if b.t.trace.Metrics.Temporality == "delta" {
+		return pmetric.AggregationTemporalityDelta
+	}
+	return pmetric.AggregationTemporalityCumulative
+}
+
+// number adds a point of a sum, or of a gauge. Counts and times never decrease; other values may be
+// less than 0.
+func (b *metricBuilder) number(key scopeKey, name, unit string, sum bool, keys []event.Arg, v any) {
+	if v == nil {
+		return
+	}
+	m := b.metric(key, name, unit, func(m pmetric.Metric) {
+		if !sum {
+			m.SetEmptyGauge()
+			return
+		}
+		s := m.SetEmptySum()
+		s.SetAggregationTemporality(b.temporality())
+		s.SetIsMonotonic(strings.HasSuffix(name, ".count") || b.t.trace.Metrics.Start != "")
+	})
+	var p pmetric.NumberDataPoint
+	if sum {
+		p = m.Sum().DataPoints().AppendEmpty()
+	} else {
+		p = m.Gauge().DataPoints().AppendEmpty()
+	}
+	p.SetStartTimestamp(b.begun)
+	p.SetTimestamp(b.now)
+	put(p.Attributes(), keys)
+	switch n := v.(type) {
+	case float64:
+		p.SetDoubleValue(n)
+	default:
+		p.SetIntValue(integer(v))
+	}
+}
+
+// integer returns a sum or an extreme value as points have it.
+func integer(v any) int64 {
+	switch n := v.(type) {
+	case int64:
+		return n
+	case uint64:
+		return int64(min(n, math.MaxInt64))
+	case time.Duration:
+		return int64(n)
+	case time.Time:
+		return n.UnixNano()
+	}
+	return 0
+}
+
+func float(v any) float64 {
+	if f, ok := v.(float64); ok {
+		return f
+	}
+	if n, ok := v.(uint64); ok {
+		return float64(n)
+	}
+	return float64(integer(v))
+}
+
+// histogram adds a point of an exponential histogram. The kernel's buckets are those of scale 0,
+// except that a power of two lies in the bucket that begins with it, and the data model has it in the
+// one that ends with it; it allows that at boundaries.
+func (b *metricBuilder) histogram(key scopeKey, name, unit string, keys []event.Arg, g *total.Group) {
+	m := b.metric(key, name, unit, func(m pmetric.Metric) { m.SetEmptyExponentialHistogram().SetAggregationTemporality(b.temporality()) })
+	p := m.ExponentialHistogram().DataPoints().AppendEmpty()
+	p.SetStartTimestamp(b.begun)
+	p.SetTimestamp(b.now)
+	put(p.Attributes(), keys)
+	var counted, negative uint64
+	for _, bucket := range g.Hist {
+		switch {
+		case bucket.N == 0:
+			continue
+		case bucket.Lo < 0: // from -Inf to 0
+			negative += bucket.N
+		case bucket.Lo == 0:
+			p.SetZeroCount(bucket.N)
+			p.SetZeroThreshold(bucket.Hi)
+		default:
+			index := int32(math.Ilogb(bucket.Lo))
+			at := p.Positive()
+			if at.BucketCounts().Len() == 0 {
+				at.SetOffset(index)
+			}
+			for int32(at.BucketCounts().Len()) <= index-at.Offset() {
+				at.BucketCounts().Append(0)
+			}
+			at.BucketCounts().SetAt(int(index-at.Offset()), bucket.N)
+		}
+		counted += bucket.N
+	}
+	if negative > 0 {
+		b.negative(p, g, negative)
+	}
+	p.SetCount(counted)
+	if g.Sum != nil && negative == 0 {
+		p.SetSum(float(g.Sum))
+	}
+	if g.Min != nil {
+		p.SetMin(float(g.Min))
+	}
+	if g.Max != nil {
+		p.SetMax(float(g.Max))
+	}
+}
+
+// negative adds the values less than 0, which the kernel does not tell apart, as the bucket of the
+// least one, or of -1 if that is not known.
+func (b *metricBuilder) negative(p pmetric.ExponentialHistogramDataPoint, g *total.Group, n uint64) {
+	least := 1.0
+	if g.Min != nil {
+		least = max(-float(g.Min), 1)
+	}
+	p.Negative().SetOffset(int32(bits.Len64(uint64(least)) - 1))
+	p.Negative().BucketCounts().FromRaw([]uint64{n})
+}

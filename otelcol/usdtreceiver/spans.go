@@ -1,0 +1,105 @@
+package usdtreceiver
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"time"
+
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// spansTask makes a span of each pair.
+type spansTask struct {
+	trace *Trace
+	next  consumer.Traces
+}
+
+func (t *spansTask) of() *Trace { return t.trace }
+
+func (t *spansTask) run(ctx context.Context, e *env) error {
+	w := t.trace.Spans
+	p, err := attach.OpenPairs(ctx, w.Start, w.End, &attach.PairOptions{Key: w.Key, Slower: w.Slower}, t.trace.options())
+	if err != nil {
+		return ended(ctx, err)
+	}
+	e.counts.begin(p)
+	defer e.counts.end()
+	within := newBudget(e, t.trace.MaxEventsPerSecond)
+	var failed error
+	b := newBatch(batchSize, func(all []attach.Pair) {
+		deliver(ctx, e, len(all), func(ctx context.Context) error { return t.next.ConsumeTraces(ctx, t.spans(e, all)) })
+	})
+	for pair, err := range p.All() {
+		if err != nil {
+			failed = err
+			break
+		}
+		if within.pass(time.Now()) {
+			b.add(pair)
+		}
+	}
+	b.close()
+	return ended(ctx, failed, p.Close())
+}
+
+// spans returns a span for each pair.
+func (t *spansTask) spans(e *env, all []attach.Pair) ptrace.Traces {
+	out := ptrace.NewTraces()
+	type key struct {
+		pid      int
+		provider string
+	}
+	of := map[int]ptrace.ResourceSpans{}
+	scopes := map[key]ptrace.ScopeSpans{}
+	for i := range all {
+		start, end := &all[i].Start, &all[i].End
+		r, ok := of[start.PID]
+		if !ok {
+			r = out.ResourceSpans().AppendEmpty()
+			e.resources.process(r.Resource(), start.PID)
+			of[start.PID] = r
+		}
+		scope, ok := scopes[key{start.PID, start.Provider}]
+		if !ok {
+			scope = r.ScopeSpans().AppendEmpty()
+			scope.Scope().SetName(start.Provider)
+			scopes[key{start.PID, start.Provider}] = scope
+		}
+		s := scope.Spans().AppendEmpty()
+		s.SetName(cmp.Or(t.trace.Name, start.Provider+"."+start.Name))
+		s.SetKind(ptrace.SpanKindInternal)
+		s.SetStartTimestamp(pcommon.NewTimestampFromTime(start.Time))
+		s.SetEndTimestamp(pcommon.NewTimestampFromTime(end.Time))
+		put(s.Attributes(), start.Args)
+		put(s.Attributes(), end.Args)
+		s.Attributes().PutInt("thread.id", int64(start.TID))
+		s.Attributes().PutStr("thread.name", start.Comm)
+		trace, parent, ok := parentIn(t.trace.Spans.Parent, start.Args, end.Args)
+		if ok {
+			s.SetParentSpanID(parent)
+		} else {
+			trace = random[pcommon.TraceID]()
+		}
+		s.SetTraceID(trace)
+		s.SetSpanID(random[pcommon.SpanID]())
+	}
+	return out
+}
+
+// random returns an identifier; crypto/rand never fails.
+func random[ID pcommon.TraceID | pcommon.SpanID]() (id ID) {
+	b := make([]byte, len(id))
+	_, _ = rand.Read(b)
+	switch to := any(&id).(type) {
+	case *pcommon.TraceID:
+		copy(to[:], b)
+	case *pcommon.SpanID:
+		copy(to[:], b)
+	}
+	return id
+}

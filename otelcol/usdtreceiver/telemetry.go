@@ -1,0 +1,98 @@
+package usdtreceiver
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// telemetry is what the collector says of itself: what became of the events of each trace.
+type telemetry struct {
+	mu           sync.Mutex
+	traces       []*counts
+	registration metric.Registration
+}
+
+// counts are those of one trace.
+type counts struct {
+	attributes          attribute.Set
+	overBudget, refused atomic.Uint64
+
+	mu     sync.Mutex
+	before attach.Stats // of sessions that have ended
+	tracer attach.Tracer
+}
+
+// eventsMetric counts events by outcome, as metadata.yaml describes it.
+const eventsMetric = "otelcol_usdt_events"
+
+func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
+	t := &telemetry{}
+	meter := set.MeterProvider.Meter(scopeName)
+	events, err := meter.Int64ObservableCounter(eventsMetric,
+		metric.WithDescription("Events of probes by what became of them."), metric.WithUnit("{event}"))
+	if err != nil {
+		return nil, err
+	}
+	t.registration, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, c := range t.traces {
+			st := c.stats()
+			for outcome, n := range map[string]uint64{
+				"fired": st.Fired, "received": st.Received, "lost": st.Lost, "filtered": st.Filtered, "missed": st.Missed, "unread": st.Unread,
+				"over_budget": c.overBudget.Load(), "refused": c.refused.Load(),
+			} {
+				o.ObserveInt64(events, int64(n), metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("outcome", outcome)))
+			}
+		}
+		return nil
+	}, events)
+	return t, err
+}
+
+// trace begins to count for a trace.
+func (t *telemetry) trace(name string) *counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := &counts{attributes: attribute.NewSet(attribute.String("trace", name))}
+	t.traces = append(t.traces, c)
+	return c
+}
+
+func (t *telemetry) Close() error { return t.registration.Unregister() }
+
+// begin counts what a session does.
+func (c *counts) begin(tracer attach.Tracer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tracer = tracer
+}
+
+// end keeps the counts of a session that has been closed.
+func (c *counts) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if st, err := c.tracer.Stats(); err == nil {
+		c.before.Add(st)
+	}
+	c.tracer = nil
+}
+
+func (c *counts) stats() attach.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := c.before
+	if c.tracer != nil {
+		if st, err := c.tracer.Stats(); err == nil {
+			sum.Add(st)
+		}
+	}
+	return sum
+}
