@@ -62,7 +62,10 @@ func TestJSON(t *testing.T) {
 // TestHide hides each value that has one, and no other.
 func TestHide(t *testing.T) {
 	for _, v := range values {
-		g := Group{Sum: 1.0, Avg: 2.0, Min: 3.0, Max: 4.0, Stddev: 5.0, Quantiles: []Quantile{{50, 6.0}}}
+		g := Group{Quantiles: []Quantile{{50, 6.0}}}
+		for i, w := range values {
+			*w.of(&g) = float64(i)
+		}
 		g.Hide(v.name)
 		for _, w := range values {
 			if hidden := g.Value(w.name) == nil; hidden != (w.name == v.name) {
