@@ -20,14 +20,15 @@ var (
 	least = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(append([]string{"CorpusRefused"}, others...), "recorded")}
 
 	// processor are tests of how files are searched and frames are named, in which a kernel's
-	// part is a copy of memory that TestStackOfGo and TestByStack read as well.
-	processor = []string{"BareCallers", "(By)?(Unwound)?StackOfC", "ManySearches", "PrototypesByName"}
+	// part is a copy of memory that TestStackOfGo and TestByStack read as well, or news of
+	// mappings, which attach/internal/maplog tests.
+	processor = []string{"BareCallers", "ByStackIsThatOfEvents", "(By)?(Unwound)?StackOfC", "ManySearches", "PrototypesByName", "StackOfEnded"}
 
 	others = []string{
-		"Aggregate.*", "Crowd", "DeadSemaphores", "EndedProcesses", "Growth", "Links",
+		"Aggregate.*", "BytesCompared", "CloseMeanwhile", "Crowd", "DeadSemaphores", "EndedProcesses", "Growth", "Links",
 		"LongCondition", "Many(Processes|Searches)", "NestedWhere", "OneOfTwoKilled", "Other.*", "Overrun",
-		".*PIDNamespace", "Quantiles.*", "ReloadMeanwhile", "RemovedFiles", "Rescan.*", "ReusedPID.*",
-		"Stranded", "TakeGroups", "TracerKilled", "TwoTracers", "Unmapped", "Where", "WhereMeanings",
+		".*PIDNamespace", "Quantiles.*", "ReadClosed", "RefusedLater", "ReloadMeanwhile", "RemovedFiles", "Rescan.*", "ReusedPID.*",
+		"Stranded", "TakeGroups", "Thousand", "TracerKilled", "TwoTracers", "Unmapped", "Where", "WhereMeanings",
 	}
 )
 
