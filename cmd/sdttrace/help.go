@@ -105,7 +105,8 @@ Examples
 sdttrace VERB --help     its flags and examples
 sdttrace help TOPIC      ` + strings.Join(topics[:6], ", ") + `,
                          ` + strings.Join(topics[6:], ", ") + `
-Besides: demo, which traces a small web shop; bench, what probes cost here; completion; --version
+Besides: demo, which traces a small web shop; bench, what probes cost here;
+otel, the same by a collector; completion; --version
 `)
 	return helpTo(w, b.String())
 }

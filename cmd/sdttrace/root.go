@@ -50,6 +50,7 @@ var verbs = func() (all []*verb) {
 var others = []func(stdout, stderr io.Writer) *cobra.Command{
 	newDemoCommand,
 	newBenchCommand,
+	newOtelCommand,
 	newDemoServiceCommand,
 	newGuardCommand,
 }

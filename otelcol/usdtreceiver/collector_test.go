@@ -109,7 +109,7 @@ service:
 		return value(addr, "otelshop_sold_items_count_total", `item="then"`) == "500"
 	})
 	eventually(t, "the collector's own telemetry has no events", func() bool {
-		n, err := strconv.Atoi(value(own, "otelcol_usdt_events_total", `outcome="fired",[^}]*trace="otelshop:sale"`))
+		n, err := strconv.Atoi(value(own, "otelcol_usdt_events", `outcome="fired",[^}]*trace="otelshop:sale"`))
 		return err == nil && n >= 500
 	})
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {

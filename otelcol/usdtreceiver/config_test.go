@@ -2,6 +2,7 @@ package usdtreceiver_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -100,6 +101,35 @@ func TestLifecycle(t *testing.T) {
 	}{m, l, s} {
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestPrinted reads what sdttrace otel prints, as its own test has it.
+func TestPrinted(t *testing.T) {
+	text, err := os.ReadFile("../../cmd/sdttrace/testdata/otel.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range strings.Split(string(text), "$ ")[1:] {
+		line, config, _ := strings.Cut(c, "\n")
+		retrieved, err := confmap.NewRetrievedFromYAML([]byte(config))
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		conf, err := retrieved.AsConf()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		sub, err := conf.Sub("receivers::usdt")
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		cfg := usdtreceiver.NewFactory().CreateDefaultConfig()
+		if err := sub.Unmarshal(cfg); err != nil {
+			t.Errorf("%s: %v", line, err)
+		} else if err := confmap.Validate(cfg); err != nil {
+			t.Errorf("%s: %v", line, err)
 		}
 	}
 }

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/printable"
+)
+
+// newOtelCommand returns the command that prints what the OpenTelemetry Collector needs to do
+// what a verb does.
+func newOtelCommand(stdout, _ io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "otel [VERB] PROBE...",
+		Short: "Print the configuration of an OpenTelemetry Collector that does what a verb does",
+		Long: `otel prints what to put into the file of an OpenTelemetry Collector that has the receiver
+usdt, so that a question which was answered here becomes a metric there: write otel in front of
+the verb. count, stats, hist and latency become metrics, latency --slower becomes spans, and
+events, of no verb or print, become logs. Flags that only say what the terminal shows are left
+out; otel refuses those that the receiver does not have.
+
+  sdttrace otel latency postgresql:query__start postgresql:query__done --comm postgres
+  sdttrace otel stats ms --by path --show sum,max --container web myapp:request_done
+  sdttrace otel --where 'status >= 500' myapp:request_done`,
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+				return cmd.Help()
+			}
+			text, err := otelConfig(args)
+			if err != nil {
+				return usageError{err}
+			}
+			_, err = io.WriteString(stdout, text)
+			return err
+		},
+	}
+}
+
+// otelLacks are flags for which the receiver has nothing.
+var otelLacks = []string{"user", "force", "link", "from", "sample", "str", "args", "follow", "providers", "max-string", "buffer", "stack", "stop", "signal", "steps", "fields"}
+
+// otelConfig returns the configuration that does what the words of a command line do.
+func otelConfig(args []string) (string, error) {
+	v := &printVerb
+	if len(args) > 0 {
+		if i := slices.IndexFunc(verbs, func(v *verb) bool { return v.name() == args[0] }); i >= 0 {
+			v, args = verbs[i], args[1:]
+		}
+	}
+	f := newTraceFlags()
+	d := v.does(f)
+	flags := pflag.NewFlagSet(v.name(), pflag.ContinueOnError)
+	d.words(word.Set{FlagSet: flags})
+	if err := flags.Parse(args); err != nil {
+		return "", err
+	}
+	words, err := f.parsed(flags, flags.Args())
+	if err == nil {
+		err = f.checkGiven()
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, name := range otelLacks {
+		if f.given(name) {
+			return "", fmt.Errorf("the receiver has nothing for --%s", name)
+		}
+	}
+	if len(f.command) > 0 {
+		return "", errors.New("the receiver starts no command: name processes by --comm, --exe, --container or --pod")
+	}
+	probes, err := f.probes(d, words)
+	if err != nil {
+		return "", err
+	}
+	opts, err := f.options()
+	if err != nil {
+		return "", err
+	}
+	does, err := otelDoes(d, probes)
+	if err != nil {
+		return "", err
+	}
+	out := []string{"receivers:", "  usdt:", "    traces:"}
+	add := func(format string, args ...any) {
+		begin := "        "
+		if len(out) == 3 {
+			begin = "      - "
+		}
+		out = append(out, begin+fmt.Sprintf(format, args...))
+	}
+	if does.probes {
+		add("probes: %s", quoted(probes))
+	}
+	if target := otelTarget(&opts.Target); target != "" {
+		add("target: {%s}", target)
+	}
+	if f.where != "" {
+		add("where: %s", quoted(f.where))
+	}
+	add("%s", does.line)
+	return strings.Join(out, "\n") + "\n", nil
+}
+
+// otelDeed is what becomes of events.
+type otelDeed struct {
+	line   string
+	probes bool // beside it
+}
+
+// otelDoes returns what the receiver does instead of a deed.
+func otelDoes(d deed, probes []string) (does otelDeed, err error) {
+	var metrics []string
+	add := func(name string, value any) { metrics = append(metrics, name+": "+quoted(value)) }
+	var s *sums
+	switch d := d.(type) {
+	case *printing:
+		return otelDeed{"logs: {}", true}, nil
+	case *counting:
+		s, does.probes = &d.sums, true
+	case *stats:
+		s, does.probes = &d.sums, true
+	case *histogram:
+		s, does.probes = &d.sums, true
+	case *latencies:
+		add("start", d.start)
+		add("end", d.end)
+		if len(d.key) > 0 {
+			add("key", d.key)
+		}
+		if d.slower.Given {
+			add("slower", d.slower.String())
+			return otelDeed{"spans: {" + strings.Join(metrics, ", ") + "}", false}, nil
+		}
+		s = &d.sums
+	default:
+		return does, errors.New("the receiver counts, adds up and prints: otel is for print, count, stats, hist and latency")
+	}
+	if does.probes && s.value != "" {
+		add("value", s.value)
+		var show []string
+		for _, name := range s.shown.Names {
+			switch name {
+			case "sum", "avg":
+				name = "sum" // the count is there
+			case "min", "max":
+			case "count", "rate":
+				continue
+			default:
+				if len(s.shown.Percents) > 0 && name[0] == 'p' { // the histogram has it
+					continue
+				}
+				return does, fmt.Errorf("the receiver does not compute %s: --show sum,min,max and --hist become metrics", name)
+			}
+			if !slices.Contains(show, name) {
+				show = append(show, name)
+			}
+		}
+		if s.shown.Hist || len(s.shown.Percents) > 0 {
+			show = append(show, "histogram")
+		}
+		if len(show) == 0 {
+			show = []string{"sum"}
+		}
+		add("show", show)
+	}
+	if len(s.by) > 0 {
+		if slices.Contains(s.by, "stack") {
+			return does, errors.New("the receiver has no groups by stack")
+		}
+		by := slices.DeleteFunc(slices.Clone(s.by), func(key string) bool { return key == "probe" && does.probes }) // which it has by itself
+		add("by", by)
+	}
+	if s.maxGroups > 0 {
+		add("max_groups", s.maxGroups)
+	}
+	if s.interval > 0 {
+		add("interval", s.interval.String())
+	}
+	does.line = "metrics: {" + strings.Join(metrics, ", ") + "}"
+	return does, nil
+}
+
+// otelTarget returns the processes that are traced.
+func otelTarget(t *attach.Target) string {
+	var out []string
+	add := func(name string, value any, given bool) {
+		if given {
+			out = append(out, name+": "+quoted(value))
+		}
+	}
+	if len(t.PIDs) > 0 {
+		out = append(out, "pids: "+strings.ReplaceAll(fmt.Sprint(t.PIDs), " ", ", "))
+	}
+	add("children", t.Children, t.Children)
+	add("comm", t.Comm, t.Comm != "")
+	add("exe", t.Exe, t.Exe != "")
+	add("cgroup", t.Cgroup, t.Cgroup != "")
+	add("container", t.Container, t.Container != "")
+	add("pod", t.Pod, t.Pod != "")
+	return strings.Join(out, ", ")
+}
+
+// quoted returns a text, a list of texts or a number as JSON has it, which YAML understands as well;
+// the collector takes a $ for a variable unless it is doubled.
+func quoted(value any) string {
+	var out []byte
+	switch v := value.(type) {
+	case string:
+		out = printable.AppendString(nil, v)
+	case []string:
+		out = append(out, '[')
+		for i, text := range v {
+			if i > 0 {
+				out = append(out, ", "...)
+			}
+			out = printable.AppendString(out, text)
+		}
+		out = append(out, ']')
+	default:
+		out = fmt.Append(nil, v)
+	}
+	return strings.ReplaceAll(string(out), "$", "$$")
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestOtel compares the configurations that are printed for command lines with testdata/otel.txt,
+// whose configurations a test of the receiver reads.
+func TestOtel(t *testing.T) {
+	text, err := os.ReadFile("testdata/otel.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := strings.Split(string(text), "$ sdttrace otel ")[1:]
+	if len(cases) < 8 {
+		t.Errorf("only %d cases are found", len(cases))
+	}
+	for _, c := range cases {
+		line, want, _ := strings.Cut(c, "\n")
+		var stdout, stderr bytes.Buffer
+		args := append([]string{"otel"}, split(line)...)
+		if code := run(t.Context(), args, &stdout, &stderr); code != exitDone || stdout.String() != want {
+			t.Errorf("%q: exit code %d, got\n%s%swant\n%s", args, code, &stdout, &stderr, want)
+		}
+	}
+}
+
+// split splits a line at blanks that are not within single quotes.
+func split(line string) (words []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+		} else {
+			words = append(words, strings.Fields(part)...)
+		}
+	}
+	return words
+}
+
+// TestOtelRefused checks that nothing is left out in silence.
+func TestOtelRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"--sample 10 a:b":            "--sample",
+		"--str arg0 a:b":             "--str",
+		"count --by stack a:b":       "stack",
+		"stats ms --show stddev a:b": "stddev",
+		"hist ms --steps 0,10,1 a:b": "--steps",
+		"top a:b":                    "otel is for",
+		"a:b -- true":                "starts no command",
+		"count":                      "PROBE",
+		"count --nothing a:b":        "nothing",
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), append([]string{"otel"}, split(line)...), &stdout, &stderr)
+		if code != exitUsage || stdout.Len() > 0 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %s%s, want %q", line, code, &stdout, &stderr, want)
+		}
+	}
+}
