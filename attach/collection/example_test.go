@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/cilium/ebpf"
+
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
 	"github.com/go-usdt/usdt/internal/systest/bpf"
@@ -131,6 +133,26 @@ func ExampleAdopt() {
 	var turnover int64
 	err = errors.Join(c.Maps["turnover"].Lookup(uint32(0), &turnover), c.Unpin(), c.Close())
 	fmt.Println(turnover, err)
+}
+
+// A program in C that shows PIDs, or compares them, has
+//
+//	volatile const __u64 namespace[2];
+//	…
+//	struct bpf_pidns_info task = {};
+//	bpf_get_ns_current_pid_tgid(namespace[0], namespace[1], &task, sizeof(task));
+func ExampleSetPIDNamespace() {
+	spec := &ebpf.CollectionSpec{Variables: map[string]*ebpf.VariableSpec{
+		"namespace": {SectionName: ".rodata", Name: "namespace", Value: make([]byte, 16)}, // as LoadSpec has it
+	}}
+	if err := collection.SetPIDNamespace(spec.Variables["namespace"]); err != nil {
+		log.Print(err)
+		return
+	}
+	var set [2]uint64
+	err := spec.Variables["namespace"].Get(&set)
+	fmt.Println("inode:", set[1] != 0, err)
+	// Output: inode: true <nil>
 }
 
 // TestExamples runs the examples if this process may attach.

@@ -39,7 +39,7 @@ func TestSections(t *testing.T) {
 	for _, name := range []string{"called", "returned"} {
 		spec.Programs[name].AttachTo = path + ":fire"
 	}
-	if err := spec.Variables["pid"].Set(int32(os.Getpid())); err != nil {
+	if err := errors.Join(spec.Variables["pid"].Set(int32(os.Getpid())), collection.SetPIDNamespace(spec.Variables["namespace"])); err != nil {
 		t.Fatal(err)
 	}
 	missing := map[string]bool{}

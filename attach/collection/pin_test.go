@@ -147,7 +147,7 @@ func TestPinned(t *testing.T) {
 	}
 	path := compile(t, "gcc", "-O2")
 	spec.Programs["called"].AttachTo = path + ":fire"
-	if err := spec.Variables["pid"].Set(int32(os.Getpid())); err != nil {
+	if err := errors.Join(spec.Variables["pid"].Set(int32(os.Getpid())), collection.SetPIDNamespace(spec.Variables["namespace"])); err != nil {
 		t.Fatal(err)
 	}
 	c := newCollection(t, spec, nil)
@@ -190,13 +190,14 @@ func TestPinned(t *testing.T) {
 	if _, err := c.AttachProgram(t.Context(), "called", path+":fire", nil); err == nil {
 		t.Error("AttachProgram of an adopted collection succeeds")
 	}
+	offset := spec.Variables["seen"].Offset
 	seen := func() (n [13]uint64) {
 		t.Helper()
 		v := make([]byte, c.Maps[".bss"].ValueSize())
 		if err := c.Maps[".bss"].Lookup(uint32(0), &v); err != nil {
 			t.Fatal(err)
 		}
-		binary.Decode(v[len(v)-binary.Size(n):], binary.NativeEndian, &n)
+		binary.Decode(v[offset:], binary.NativeEndian, &n)
 		return n
 	}
 	before := seen()

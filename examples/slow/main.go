@@ -38,7 +38,7 @@ func run(ctx context.Context, out io.Writer, slower time.Duration, target attach
 	if err != nil {
 		return err
 	}
-	unset := spec.Variables["slower"].Set(uint64(slower))
+	unset := errors.Join(spec.Variables["slower"].Set(uint64(slower)), collection.SetPIDNamespace(spec.Variables["namespace"]))
 	c, err := collection.New(ctx, spec, &collection.Options{Target: target})
 	if err != nil {
 		return err

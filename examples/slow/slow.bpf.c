@@ -17,6 +17,7 @@ struct user_pt_regs {
 #include <bpf/usdt.bpf.h>
 
 volatile const __u64 slower; /* nanoseconds */
+volatile const __u64 namespace[2]; /* whose PIDs are shown */
 
 struct statement {
 	__u64 took;
@@ -49,6 +50,7 @@ SEC("usdt/postgresql:query__done")
 int BPF_USDT(done, char *text)
 {
 	__u64 thread = bpf_get_current_pid_tgid(), took, *at = bpf_map_lookup_elem(&started, &thread);
+	struct bpf_pidns_info task = {};
 	struct statement *s;
 	if (!at)
 		return 0;
@@ -60,7 +62,8 @@ int BPF_USDT(done, char *text)
 	if (!s)
 		return 0;
 	s->took = took;
-	s->pid = thread >> 32;
+	bpf_get_ns_current_pid_tgid(namespace[0], namespace[1], &task, sizeof(task));
+	s->pid = task.tgid;
 	s->text[0] = 0;
 	bpf_probe_read_user_str(s->text, sizeof(s->text), text);
 	bpf_ringbuf_submit(s, 0);

@@ -46,6 +46,7 @@ const (
 	slowMapStatements        = "statements"
 	slowProgDone             = "done"
 	slowProgStart            = "start"
+	slowVarNamespace         = "namespace"
 	slowVarSlower            = "slower"
 	slowVarUnused            = "unused"
 )
@@ -110,8 +111,9 @@ type slowMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type slowVariableSpecs struct {
-	Slower *ebpf.VariableSpec `ebpf:"slower"`
-	Unused *ebpf.VariableSpec `ebpf:"unused"`
+	Namespace *ebpf.VariableSpec `ebpf:"namespace"`
+	Slower    *ebpf.VariableSpec `ebpf:"slower"`
+	Unused    *ebpf.VariableSpec `ebpf:"unused"`
 }
 
 // slowObjects contains all objects after they have been loaded into the kernel.
@@ -153,8 +155,9 @@ func (m *slowMaps) Close() error {
 //
 // It can be passed to loadSlowObjects or ebpf.CollectionSpec.LoadAndAssign.
 type slowVariables struct {
-	Slower *ebpf.Variable `ebpf:"slower"`
-	Unused *ebpf.Variable `ebpf:"unused"`
+	Namespace *ebpf.Variable `ebpf:"namespace"`
+	Slower    *ebpf.Variable `ebpf:"slower"`
+	Unused    *ebpf.Variable `ebpf:"unused"`
 }
 
 // slowPrograms contains all programs after they have been loaded into the kernel.

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"os"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
@@ -20,17 +22,27 @@ const initialPIDNamespace = 0xeffffffc
 // OwnPIDNamespace returns this process's PID namespace, nil if it is the
 // initial one.
 func OwnPIDNamespace() *PIDNamespace {
-	var st unix.Stat_t
-	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil || st.Ino == initialPIDNamespace {
+	id, err := PIDNamespaceID()
+	if err != nil || id[1] == initialPIDNamespace {
 		return nil
 	}
-	// The kernel's device numbers have 20 bits for the minor number; stat orders
-	// the bits differently.
-	ns := &PIDNamespace{dev: uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), inode: st.Ino}
+	ns := &PIDNamespace{dev: id[0], inode: id[1]}
 	if nested, err := findNestedPIDs(); err == nil && nested.loads(ns) {
 		ns.nested = nested
 	}
 	return ns
+}
+
+// PIDNamespaceID returns the device and the inode of this process's PID namespace, as the kernel
+// has them.
+func PIDNamespaceID() (id [2]uint64, err error) {
+	var st unix.Stat_t
+	if err := unix.Stat("/proc/self/ns/pid", &st); err != nil {
+		return id, &os.PathError{Op: "stat", Path: "/proc/self/ns/pid", Err: err}
+	}
+	// The kernel's device numbers have 20 bits for the minor number; stat orders
+	// the bits differently.
+	return [2]uint64{uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), st.Ino}, nil
 }
 
 // TellsNested reports whether [PIDNamespace.Load] finds the PIDs of processes in

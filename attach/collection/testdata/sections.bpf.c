@@ -5,12 +5,19 @@
 #include <bpf/bpf_helpers.h>
 
 volatile int pid;
+volatile __u64 namespace[2] = {~0, ~0}; /* that pid belongs to: the device and the inode of /proc/PID/ns/pid */
 volatile __u64 seen[13];
+
+static __always_inline int is_pid(void)
+{
+	struct bpf_pidns_info task = {};
+	return !bpf_get_ns_current_pid_tgid(namespace[0], namespace[1], &task, sizeof(task)) && task.tgid == pid;
+}
 
 #define COUNTS(section, name, number) \
 	SEC(section) int name(void *ctx) \
 	{ \
-		if (bpf_get_current_pid_tgid() >> 32 == pid) \
+		if (is_pid()) \
 			__sync_fetch_and_add(&seen[number], 1); \
 		return 0; \
 	}
