@@ -59,8 +59,8 @@ func compileMany(b testing.TB, n int) string {
 	return out
 }
 
-// giveUp ends a benchmark that could not be set up: skipped for want of a
-// privilege or of uprobe_multi links, and failed for any other reason.
+// giveUp ends a benchmark that could not be set up: skipped where a
+// privilege or uprobe_multi is missing, and failed for any other reason.
 func giveUp(b *testing.B, err error) {
 	b.Helper()
 	needPrivileges(b, err)

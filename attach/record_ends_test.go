@@ -113,7 +113,7 @@ func numbers(t *testing.T, file *attach.Options) (all []uint64) {
 }
 
 // TestRecordFull writes to files that cannot grow. The error says so, and the file has
-// what there was room for.
+// the records that fitted.
 func TestRecordFull(t *testing.T) {
 	for _, room := range []int64{400 << 10, 40 << 10, 8 << 10} {
 		t.Run(fmt.Sprint(room), func(t *testing.T) { checkRecordFull(t, room) })

@@ -30,7 +30,7 @@ type side interface {
 	Watch(ctx context.Context, plan site.Plan, schemas []*bind.Schema, numbers []int)
 	Begun()
 	Leave(files []discover.Owner)
-	// With returns the source of its records and of those of another one, which may be nil.
+	// With returns the source of its records and of another source's; other may be nil.
 	With(other source.Source) (source.Source, error)
 	// Dropped returns how many events it lost.
 	Dropped() (uint64, error)

@@ -194,8 +194,8 @@ func snappedNumbers(t *testing.T, text string) []int {
 	}
 }
 
-// TestSnapshotClosed closes a session while a snapshot waits for events: what there is of
-// it is yielded.
+// TestSnapshotClosed closes a session while a snapshot waits for events: the events
+// until then are yielded.
 func TestSnapshotClosed(t *testing.T) { sharedToo(t, checkSnapshotClosed) }
 
 func checkSnapshotClosed(t *testing.T) {

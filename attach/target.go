@@ -47,7 +47,7 @@ type Target struct {
 	// a process starts or is moved, or how soon it ends. Like Comm and Exe, it is for
 	// generated programs, but it can be combined with PIDs.
 	// A path with '*', '?' or '[' names several, as [path.Match] has it, from the root of the
-	// hierarchy or from where that is mounted: "kubepods.slice/*"; also such as are made later.
+	// hierarchy or from where that is mounted: "kubepods.slice/*". Groups that are made later count.
 	Cgroup string
 	// Container is a name of containers, as Docker, Podman, CRI-O or Kubernetes have it, or at
 	// least 12 digits of the identifier of one; Pod is NAMESPACE/NAME of Kubernetes pods, or the

@@ -101,7 +101,7 @@ type frame struct {
 	used    int
 	strings [192]byte // copies of strings that fit
 	long    *longCopy // the others
-	listens bool      // whether nobody but listeners sees the frame: they take strings whole
+	listens bool      // whether only listeners see the frame: they take strings whole
 }
 
 // longCopy is a NUL-terminated copy of a string of which tracers ask for notes.MaxString

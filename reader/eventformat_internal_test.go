@@ -24,7 +24,7 @@ func eventFormat(name string, members []btf.Member) string {
 	return text
 }
 
-// TestEventFormat parses declarations of C, and refuses what is none.
+// TestEventFormat parses declarations of C, and refuses other text.
 func TestEventFormat(t *testing.T) {
 	for declaration, size := range map[string]int{
 		"unsigned long long id": 8, "const char *path": 8, "_Bool done": 1, "double load": 8, "int codes[4]": 16,

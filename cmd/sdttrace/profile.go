@@ -138,7 +138,7 @@ func (d *profiling) open(ctx context.Context, probes []string, opts *attach.Opti
 	return s, func() error { return d.compare(ctx, probes, *opts, collect, to) }, nil
 }
 
-// collector adds events, or a part of those of a recording, up to a profile.
+// collector adds events, or a part of a recording, up to a profile.
 type collector func(part recording.Part) (*profile.Profile, error)
 
 // source attaches, and returns what makes a profile until the events end.

@@ -55,8 +55,8 @@ type Term struct {
 	Op     Op
 	Or     bool // whether the next term belongs to the same clause
 	// Value is what the number is compared with: extended to 64 bits by its sign if
-	// Kind is Signed; of a float, filter.FloatOrder of the 64 bits of a double, or of
-	// those of a float shifted left by 32.
+	// Kind is Signed; of a float, filter.FloatOrder of the 64 bits of a double, or of the 32 bits of
+	// a float shifted left by 32.
 	Value uint64
 }
 

@@ -172,7 +172,7 @@ func address(t testing.TB) string {
 }
 
 // TestJunk connects many times without a word, or with wrong ones. The process answers
-// nobody but a tracer that knows its secret, and keeps nothing.
+// only a tracer that knows its secret, and keeps nothing.
 func TestJunk(t *testing.T) {
 	s := own(t)
 	name := address(t)

@@ -101,7 +101,7 @@ func Always() *uint32 { return (*uint32)(unsafe.Pointer(&busy)) }
 // refers to none.
 type Many struct {
 	_ [0]func() // without a function that compares two
-	// Distances from Idle of the words if they are few: of an object's, or of those of
+	// Distances from Idle of the words if they are few: the words of one object, or of
 	// two objects. If there are more, near is that of busy.
 	near, far uintptr
 	all       atomic.Pointer[Rows]

@@ -18,8 +18,8 @@ import (
 // breakpoints with it. The kernel knows none of them in the copy, and ends the program by
 // SIGTRAP at the first.
 
-// largePages is a part of the names of Node.js's functions for that, which it calls with
-// --use-largepages only, and of those of Intel's iodlr.
+// largePages is a part of the names of functions that do so: Node.js's, which it calls with
+// --use-largepages only, and Intel's iodlr's.
 const largePages = "ToLargePages"
 
 // copiers are parts of names of functions that copy code; a NUL is the end of a name.

@@ -15,7 +15,7 @@ func readARM64(f *Function, code []byte, addr uint64, before [][]byte) insn {
 	}
 	word := binary.LittleEndian.Uint32(code)
 	in := insn{kind: plain, size: 4}
-	// to returns the target that the word's bits from one on say, as a signed distance.
+	// to returns the target of a jump, whose signed distance is in the word from a bit on.
 	to := func(from, bits int) uint64 {
 		return addr + uint64(int64(int32(word<<(32-from-bits))>>(32-bits))*4)
 	}
@@ -63,7 +63,7 @@ func (f *Function) addedBefore(register uint32, before [][]byte) bool {
 	return false
 }
 
-// literal returns what a load from beside the instruction reads.
+// literal returns the number that a load relative to the instruction reads.
 func literal(code []byte, addr uint64) (at uint64, size int) {
 	word := binary.LittleEndian.Uint32(code)
 	if word&0x3b000000 != 0x18000000 {

@@ -13,7 +13,7 @@ type Function struct {
 	Class   elf.Class
 	// Parts are its code: the function itself, and what a compiler has moved elsewhere.
 	Parts []Part
-	// Unreached says that code may run to which no instruction leads: where an exception is
+	// Unreached says that code may run although no instruction leads there: where an exception is
 	// caught, and where a Go function returns that has recovered from a panic.
 	Unreached bool
 	// Compiled says that Go's compiler has made the code: no data is in it, and jumps through

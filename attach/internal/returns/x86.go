@@ -57,7 +57,7 @@ func (op *operation) mod() byte { return op.modRM >> 6 }
 func (op *operation) reg() byte { return op.modRM>>3&7 | op.rex&4<<1 }
 func (op *operation) rm() byte  { return op.modRM&7 | op.rex&1<<3 }
 
-// indexed reports whether the operand is memory at an address that an index is part of.
+// indexed reports whether the operand is in memory, at an address with an index.
 func (op *operation) indexed() bool {
 	return op.mod() != 3 && op.modRM&7 == 4 && (op.sib&0x38 != 0x20 || op.rex&2 != 0)
 }
@@ -147,7 +147,8 @@ func (f *Function) throughTable(op *operation, code []byte, before [][]byte, is6
 	return false
 }
 
-// leadsBack reports whether the first address in a table at a fixed address is one of the function.
+// leadsBack reports whether the first address in a table at a fixed address leads into the
+// function.
 func (f *Function) leadsBack(op *operation, code []byte) bool {
 	if op.mod() != 0 || op.sib&7 != 5 || f.Word == nil || len(code) < op.at+6 {
 		return false

@@ -86,7 +86,7 @@ func (r *reading) operand(v filter.Value) filter.Operand {
 	return filter.NumberOperand(in.Wide(bits))
 }
 
-// noteValueFault adds why the value of an aggregate could not be read, or does not fit, if so.
+// noteValueFault adds why the value of an aggregate could not be read, or does not fit.
 func (r *reading) noteValueFault(faults *Faults) {
 	in := &r.sig.Aggregate.Value
 	r.fault = query.Fault{Input: query.ValueInput, Mark: query.MarkSign}

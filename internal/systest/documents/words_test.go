@@ -14,7 +14,8 @@ var turned = regexp.MustCompile(`(?:^|[.:;?!]["”)]? |(?:^| )[-*|] )(Of|By|With
 
 // stilted finds words that stand where a name or a plain word belongs: except, also, reports,
 // is full.
-var stilted = regexp.MustCompile(`\b[Tt]hose (?:that|who|which|whose)\b|\b[Ww]hat is of\b|\b[Bb]ut for\b|, too ?(?:[.,;:)|]|$)|\bkernels? tells?\b|\b[Nn]o room\b`)
+var stilted = regexp.MustCompile(`\b[Tt]hose (?:that|who|which|whose)\b|\b[Ww]hat is of\b|\b[Bb]ut for\b|, too ?(?:[.,;:)|]|$)|\bkernels? tells?\b|\b[Nn]o room\b` +
+	`|\bfor want of\b|\b[Ss]uch as are\b|\bof those of\b|\b[Nn](?:one|obody) but\b|\bwhat there (?:is|are) (?:of|none|most)\b|\bwhat (?:is|are) none\b|, if so\b`)
 
 // wrongWords returns the words that turned and stilted find in a paragraph. Questions may begin
 // with such a word, and so may a comment on a declaration with that name.
@@ -58,6 +59,8 @@ func TestWordsFound(t *testing.T) {
 		{"Of a group the\nkey is kept. What is lost counts; without it nothing does.", "", 2},
 		{"Some end: those that live go on, too, but for one. No room is left.", "", 4},
 		{"- Without keys: one. The kernel tells. What is of one time comes by day.", "", 4},
+		{"A kill for want of memory ends it, if so. Such as are left have those of files.", "", 3},
+		{"The names of those of files are shown, and what there is of it. None but root may.", "", 3},
 		{"Of returns a table. What else? It is large, but forms no roommates, too few.", "Of", 0},
 		{"Whatever fires is read. Groups without keys have room, in what is offered.", "", 0},
 	} {

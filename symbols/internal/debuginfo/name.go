@@ -60,8 +60,8 @@ func (d *Info) nameAt(u *unit, shapes *abbrevs, off uint64) *name {
 	return n
 }
 
-// maxDemangled is the number of symbols whose names are kept for all units: those of
-// templates are in many.
+// maxDemangled is the number of symbols whose names are kept for all units: many units have the
+// same templates.
 const maxDemangled = 1 << 13
 
 // demangled returns the name that a symbol stands for.

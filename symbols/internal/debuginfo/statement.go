@@ -121,7 +121,7 @@ func (s *sourceLines) source(name string) *Source {
 	return &Source{Path: name, Lines: slices.Sorted(maps.Keys(s.lines)), Statements: slices.Compact(s.statements)}
 }
 
-// maxTogether is the number of rows of one address, and of those of a prologue, that are looked at.
+// maxTogether is the number of rows of one address, and of rows of a prologue, that are looked at.
 const maxTogether = 128
 
 // read keeps the statements of a table of lines. names has the names of files that are asked for.

@@ -65,9 +65,9 @@ func (d *Info) Load(number int) (*Unit, error) {
 	return out, err
 }
 
-// openUnit returns the unit with the number, of which nothing but its entries is read, where the
-// compiler ran, if the unit's skeleton says so, and what keeping the unit takes. With a unit,
-// missing says why it lacks functions.
+// openUnit returns the unit with the number, of which it reads only the entries, the directory in
+// which the compiler ran, if the unit's skeleton names it, and the memory that the unit takes. With
+// a unit, missing says why it lacks functions.
 func (d *Info) openUnit(number int) (out *Unit, entries []byte, comp string, size int64, missing error) {
 	u := &d.units[number]
 	if u.end-u.off > maxUnitSize {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Encodings of base types (DWARF 5, section 7.8), and of what is none.
+// Encodings of base types (DWARF 5, section 7.8), and numbers of other types.
 const (
 	Boolean      = 0x02
 	Float        = 0x04
@@ -95,8 +95,7 @@ func (d *Info) Variables(addr uint64, cfa func() (reg uint8, off int64, ok bool)
 	return v.out, err
 }
 
-// spend notes that so many bytes of entries are read for variables, and returns how many more may
-// be.
+// spend counts bytes of entries that are read for variables, and returns how many more may be read.
 func (d *Info) spend(size uint64) int64 {
 	return int64(8*d.info.size()+32<<20) - d.spent.Add(int64(size))
 }
@@ -231,7 +230,7 @@ func (v *variables) node(from *node, ref value) *node {
 	return n
 }
 
-// each calls visit with the entry and then with those in it, as long as work may go on.
+// each calls visit with the entry and then with its children, until the limit of work is reached.
 func (n *node) each(work *Info, visit func(*entry) bool) {
 	u := &Unit{info: n.info, unit: n.unit, shapes: n.info.shapesOf(n.unit)}
 	u.entries(n.data, func(uint32) bool { return true }, func(e *entry) bool { return work.spend(16) >= 0 && visit(e) })

@@ -27,7 +27,7 @@ type Table struct {
 	begun  bool
 }
 
-// Interval is what there is of an interval.
+// Interval has the groups of an interval.
 type Interval struct {
 	At             time.Time
 	Took           time.Duration // 0 if it is not known
@@ -38,7 +38,7 @@ type Interval struct {
 	Events, Hidden uint64
 }
 
-// Title says when an interval ended, and what there was in it.
+// Title says when an interval ended, and how many events or pairs it had.
 func (t *Table) Title(in *Interval, layout string) string {
 	text := fmt.Sprintf("%s  %s %s", in.At.Format(layout), AppendCount(nil, in.Events), t.Of)
 	if took := in.Took; took > 0 {

@@ -68,7 +68,7 @@ func (u Unit) appendMean(dst []byte, value any) []byte {
 	return AppendShort(dst, v, 4)
 }
 
-// appendRate appends what there is of something in a second.
+// appendRate appends an amount a second.
 func (u Unit) appendRate(dst []byte, value any) []byte {
 	if v := value.(float64); !u.hasName() {
 		return AppendShort(dst, v, 4)

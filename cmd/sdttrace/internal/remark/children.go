@@ -50,7 +50,7 @@ func untracedChildren(pid int, traced []int) int {
 	return n
 }
 
-// Childless says that the processes which a command starts are not traced, if so.
+// Childless warns where the processes that a command starts are not traced.
 func Childless(children, user bool) string {
 	switch {
 	case children:

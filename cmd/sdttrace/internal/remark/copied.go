@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// Copied reports those of the processes that run a copy of code which probes may be in: none fires
+// Copied reports the processes that run a copy of code with probes in it: probes do not fire
 // there.
 func Copied(stderr io.Writer, pids []int, probes []string) {
 	var selectors []selector.Selector

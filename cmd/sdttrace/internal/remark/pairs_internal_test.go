@@ -7,7 +7,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 )
 
-// TestMatched says what became of starts and ends in one short line, without what there is none of.
+// TestMatched says what became of starts and ends in one short line, without zeros.
 func TestMatched(t *testing.T) {
 	for _, c := range []struct {
 		stats attach.PairStats

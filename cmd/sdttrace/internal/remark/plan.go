@@ -12,7 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 )
 
-// Plan reports what is traced; verbose, also what only those ask for who look at kernels.
+// Plan reports what is traced; verbose adds how the kernel probes it.
 func Plan(w io.Writer, plan attach.Plan, verbose bool) {
 	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
 	sites(w, plan, verbose)

@@ -25,7 +25,7 @@ type Asked struct {
 	Table     *prototype.Table
 }
 
-// outcome is what a session asked for has come to.
+// outcome is the result of a session.
 type outcome struct {
 	Asked
 	attach.Stats
@@ -44,8 +44,9 @@ func (o *outcome) left() uint64 { return o.Filtered - o.Unmatched }
 // nowhere reports whether no probe has been found.
 func (o *outcome) nowhere() bool { return o.Found == 0 }
 
-// reasons are why there is nothing to show, each with when it is said, if it is. The first one that
-// applies is, beside what is known of each pair of probes and of the probes that have not fired.
+// reasons explain why there is nothing to show, each with when it applies. The first one that
+// applies is printed, beside what is known of each pair of probes and of the probes that have not
+// fired.
 var reasons = []struct {
 	applies func(o *outcome) bool
 	say     func(o *outcome) string
@@ -166,7 +167,7 @@ func explained(plan attach.Plan, table *prototype.Table) bool {
 }
 
 // known returns what is known of the probes of a plan, behind their names and between: one sentence for
-// all of which the same is.
+// all probes with the same remark.
 func known(plan attach.Plan, between string, of func(*reader.Probe) string) (all []string) {
 	var texts []string
 	probes := map[string][]string{} // by text
