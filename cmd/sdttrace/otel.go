@@ -210,6 +210,9 @@ func otelTarget(t *attach.Target) string {
 	return strings.Join(out, ", ")
 }
 
+// plain leaves characters as they are that JSON for pages escapes.
+var plain = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", "$", "$$")
+
 // quoted returns a text, a list of texts or a number as JSON has it, which YAML understands as well;
 // the collector takes a $ for a variable unless it is doubled.
 func quoted(value any) string {
@@ -229,5 +232,5 @@ func quoted(value any) string {
 	default:
 		out = fmt.Append(nil, v)
 	}
-	return strings.ReplaceAll(string(out), "$", "$$")
+	return plain.Replace(string(out))
 }

@@ -142,6 +142,49 @@ service: {pipelines: {logs: {receivers: [usdt], exporters: [debug]}}}
 	}
 }
 
+// TestReadme runs the command that README has for the collector, and asks where it says to ask.
+func TestReadme(t *testing.T) {
+	program := collector(t)
+	needs.Root(t)
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^\$ make otelcol\n\$ sudo bin/otelcol/otelcol-usdt (.*) &\n\$ curl (\S+)$`).FindSubmatch(readme)
+	if m == nil {
+		t.Fatal("README has no commands for the collector")
+	}
+	cmd := exec.Command(program, strings.Fields(string(m[1]))...)
+	cmd.Dir = "../.."
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer cmd.Process.Kill()
+	eventually(t, "nothing answers", func() bool {
+		select {
+		case err := <-ended:
+			t.Fatalf("the collector ended: %v\n%s", err, said.String())
+		default:
+		}
+		res, err := http.Get("http://" + string(m[2]))
+		if err != nil {
+			return false
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK
+	})
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the collector ended: %v\n%s", err, said.String())
+	}
+}
+
 // free returns an address on which nobody listens.
 func free(t *testing.T) string {
 	t.Helper()
