@@ -11,7 +11,8 @@ import (
 )
 
 // WriteFolded writes a line for each stack: the name of the thread, if it is known, and the
-// functions, the outermost first, between semicolons; then the value that is shown first.
+// functions, the outermost first, between semicolons; then the value that is shown first. Functions
+// of the kernel end with "_[k]", by which tools that draw such stacks know them.
 func (p *Profile) WriteFolded(w io.Writer) error {
 	lines, sums := p.folded()
 	out := bufio.NewWriter(w)
@@ -34,7 +35,11 @@ func (p *Profile) folded() (lines []string, sums map[string]int64) {
 		}
 		for _, c := range slices.Backward(s.stack) {
 			for i := range slices.Backward(c.frames) {
-				b = append(appendName(b, c.frames[i].Name()), ';')
+				f := &c.frames[i]
+				if b = appendName(b, f.Name()); f.Kernel() {
+					b = append(b, "_[k]"...)
+				}
+				b = append(b, ';')
 			}
 		}
 		line := strings.TrimSuffix(string(b), ";")

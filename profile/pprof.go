@@ -53,11 +53,15 @@ type builder struct {
 }
 
 // location adds the calls at an address. Files have the place 0, so that addresses are
-// offsets in them, and the same in all processes.
+// offsets in them, and the same in all processes. The kernel has its addresses.
 func (b *builder) location(c *calls) {
 	f := &c.frames[0]
 	l := &profile.Location{ID: uint64(c.number), Address: f.Address}
-	if f.Module != "" {
+	switch {
+	case f.Module != "" && f.Kernel():
+		l.Mapping = b.mapping(f.Module, f.BuildID)
+		l.Mapping.Start, l.Mapping.Limit = 1<<63, math.MaxUint64
+	case f.Module != "":
 		l.Mapping, l.Address = b.mapping(f.Module, f.BuildID), f.Offset
 	}
 	for i := range c.frames {

@@ -9,6 +9,7 @@ func TestFrameName(t *testing.T) {
 		"[libfoo.so+0x1129]": {Module: "/usr/lib/libfoo.so", Offset: 0x1129},
 		"[[jit]+0x10]":       {Module: "[jit]", Offset: 0x10},
 		"[unknown]":          {Address: 1},
+		"[ext4]":             {Address: 1<<64 - 1, Module: "[ext4]"},
 	} {
 		if got := f.Name(); got != want {
 			t.Errorf("%+v is named %s, want %s", f, got, want)

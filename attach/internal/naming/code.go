@@ -23,6 +23,7 @@ type Code struct {
 	mu        sync.Mutex // no file is read while it is locked
 	processes map[int]*knownProcess
 	names     nameCache
+	kernel    kernelNames
 	versions  atomic.Uint64
 	asides    sync.WaitGroup
 	closed    atomic.Bool
@@ -61,8 +62,12 @@ func (c *Code) Meet(ctx context.Context, pids map[int]bool) {
 	}
 }
 
-// Of returns what names the code of a process in which p fired with a stack.
+// Of returns what names the code of a process in which p fired with a stack. Addresses of the kernel
+// at its beginning do not matter.
 func (c *Code) Of(pid int, p *reader.Probe, pcs []uint64) decode.Code {
+	for len(pcs) > 0 && pcs[0]>>63 != 0 {
+		pcs = pcs[1:]
+	}
 	s := c.Process(pid)
 	if s == nil {
 		s = c.ended(pid, p, pcs)

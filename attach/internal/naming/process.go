@@ -93,6 +93,9 @@ func (s *Process) Version() uint64 { return s.version.Load() }
 
 // Names implements decode.Code.
 func (s *Process) Names(pc uint64, call bool) []symbols.Frame {
+	if pc>>63 != 0 {
+		return s.code.kernel.names(pc, call)
+	}
 	at := place{s.version.Load(), pc, call}
 	names, ok := s.code.names.find(at)
 	if ok {

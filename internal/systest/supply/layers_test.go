@@ -77,7 +77,7 @@ internal/order: event symbols
 total: event internal/order reader
 profile: event internal/printable symbols total
 internal/tracefile: event internal/record internal/shape notes reader symbols
-attach/internal/naming: attach/internal/maplog internal/decode internal/procfs reader symbols
+attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms internal/procfs reader symbols
 attach/internal/filter: event internal/grammar reader
 attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/mangled internal/privilege internal/procfs internal/selector reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/privilege internal/procfs internal/sys
