@@ -215,7 +215,7 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 	if plan := s.Plan(); traceErr == nil && remark.Unfit(plan) != nil {
 		traceErr = remark.Unfit(plan)
 	} else if f.quiet || f.replayed != nil {
-		remark.Incomplete(stderr, plan)
+		remark.Incomplete(stderr, plan, f.replayed != nil)
 	}
 	if st, err := s.Stats(); traceErr == nil && err == nil && st.Found == 0 && !f.wait {
 		traceErr = f.nothing(s.NoMatch())

@@ -94,6 +94,16 @@ func TestNoMatchUnprivileged(t *testing.T) {
 	}
 }
 
+// TestListUnprivileged checks that list says how it sees the processes of other users.
+func TestListUnprivileged(t *testing.T) {
+	_, nobody := asNobody(t)
+	cmd := nobody("sdttrace", "list", "nobody_has_this:*")
+	out, _ := cmd.CombinedOutput()
+	if want := "; run: sudo " + cmd.Path + " list 'nobody_has_this:*'\n"; !strings.Contains(string(out), want) {
+		t.Errorf("got %q, want %q in it", out, want)
+	}
+}
+
 // TestUser traces as a user without any capability: by itself sdttrace chooses shared
 // memory, and says so in one line.
 func TestUser(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -102,7 +103,11 @@ func (l *List) read(ctx context.Context, pids []int, stderr io.Writer) error {
 		case hidden == 1 && (len(l.Probes) == 0 && l.near+l.others == "" || l.Verbose): // else it is PID 1 of a container, and what was asked for is there
 			fmt.Fprintf(stderr, "sdttrace: one process could not be read: %v\n", first)
 		case hidden > 1:
-			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; the first: %v\n", hidden, first)
+			remedy := ""
+			if os.Geteuid() != 0 {
+				remedy = "; run: " + shell.Privileged(os.Args[1:])
+			}
+			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; the first: %v%s\n", hidden, first, remedy)
 		}
 	}
 	for _, pid := range pids {

@@ -41,13 +41,22 @@ func Faults(w io.Writer, s session.Session) {
 
 // sites reports why sites are not traced, what of their events cannot be computed, and
 // the other remarks of the plan, once per cause.
-func sites(w io.Writer, plan attach.Plan, verbose bool) { printSome(w, plan, true, verbose) }
+func sites(w io.Writer, plan attach.Plan, verbose bool) {
+	printSome(w, plan, "not attached", true, verbose)
+}
 
 // internals begins the notes of a site that say how the kernel probes it.
 const internals = "nop"
 
-// Incomplete reports what sums and groups lack of the events of sites.
-func Incomplete(w io.Writer, plan attach.Plan) { printSome(w, plan, false, false) }
+// Incomplete reports what sums and groups lack of the events of sites, to which nothing is attached
+// in recordings.
+func Incomplete(w io.Writer, plan attach.Plan, recorded bool) {
+	fate := "not attached"
+	if recorded {
+		fate = "left out"
+	}
+	printSome(w, plan, fate, false, false)
+}
 
 // Unfit returns why no site is traced, if the condition fits none; nil otherwise.
 func Unfit(plan attach.Plan) error {
@@ -62,7 +71,7 @@ func Unfit(plan attach.Plan) error {
 	return plan[0].Reason
 }
 
-func printSome(w io.Writer, plan attach.Plan, all, verbose bool) {
+func printSome(w io.Writer, plan attach.Plan, fate string, all, verbose bool) {
 	type cause struct {
 		remark string
 		first  *attach.Site
@@ -82,7 +91,7 @@ func printSome(w io.Writer, plan attach.Plan, all, verbose bool) {
 	add := func(s *attach.Site, remark string) { count(s, remark, remark) }
 	for i := range plan {
 		s := &plan[i]
-		switch remark := "not attached: " + fmt.Sprint(s.Reason); {
+		switch remark := fate + ": " + fmt.Sprint(s.Reason); {
 		case s.Reason == nil:
 		case all:
 			add(s, remark)
