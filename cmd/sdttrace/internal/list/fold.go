@@ -29,7 +29,11 @@ func (l *List) folded() []*row {
 	rowOf := map[same]*row{}
 	for i := range l.Probes {
 		p := &l.Probes[i]
-		key := same{p.Provider, p.Name, p.Path, p.Args, p.State, p.Reason, p.watchedBy(), p.By(), p.offset}
+		reason := p.Reason
+		if p.State == stateDeclared { // which names the process, and there is no file yet
+			reason = p.Comm
+		}
+		key := same{p.Provider, p.Name, p.Path, p.Args, p.State, reason, p.watchedBy(), p.By(), p.offset}
 		r := rowOf[key]
 		if r == nil || r.pids[len(r.pids)-1] == p.PID { // what a process has twice is two rows
 			r = &row{Probe: p}

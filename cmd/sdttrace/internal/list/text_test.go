@@ -1,6 +1,7 @@
 package list
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -35,6 +36,22 @@ PID    COMM         PROBE                WATCHED  SITE    BY          PATH
 `
 	var got strings.Builder
 	if err := several().Text(&got); err != nil || got.String() != want {
+		t.Errorf("%v, it prints\n%swant\n%s", err, &got, want)
+	}
+}
+
+// TestDeclaredFolded checks that processes of one program that have not loaded a probe are one row.
+func TestDeclaredFolded(t *testing.T) {
+	of := func(pid int, comm string) Probe {
+		return Probe{PID: pid, Comm: comm, Provider: "shop", Name: "order", State: stateDeclared, Reason: fmt.Sprintf("process %d has not loaded it", pid)}
+	}
+	l := List{Probes: []Probe{of(21, "shop"), of(22, "shop"), of(23, "tool")}}
+	const want = `PID    COMM  PROBE       WATCHED  SITE      BY  PATH
+21 +1  shop  shop:order  -        declared  -
+23     tool  shop:order  -        declared  -
+`
+	var got strings.Builder
+	if err := l.Text(&got); err != nil || got.String() != want {
 		t.Errorf("%v, it prints\n%swant\n%s", err, &got, want)
 	}
 }
