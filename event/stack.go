@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/go-usdt/usdt/internal/decode/hook"
 	"github.com/go-usdt/usdt/internal/printable"
@@ -20,7 +21,8 @@ import (
 // Stack is the calls that led to a probe.
 type Stack struct {
 	// PCs has addresses of code, the innermost first: the instruction that ran, and then the
-	// addresses to which calls return. If the probe was declared by package provider, whose
+	// addresses to which calls return. Where a probe is in the kernel, that is so of the kernel's
+	// addresses, in the upper half of all, and then again of the process's. If the probe was declared by package provider, whose
 	// own frames are left out, all are addresses to which calls return.
 	PCs []uint64
 	// Err says why there are none, or why callers are missing behind the last one; nil if
@@ -30,9 +32,11 @@ type Stack struct {
 	code  hook.Code
 	named []symbols.Frame   // if code is not needed any more
 	saved [][]symbols.Frame // of each address, if it was named when it was recorded
-	calls bool              // whether a call also returns to the first address
-	exact []int             // indices of addresses at which signals interrupted functions
-	own   bool              // whether the first frames may be those of package provider
+
+	kernel int   // how many addresses, the first ones, are the kernel's; the rest is of those behind:
+	calls  bool  // whether a call also returns to the first address
+	exact  []int // indices of addresses at which signals interrupted functions
+	own    bool  // whether the first frames may be those of package provider
 }
 
 // Frames returns the functions on the stack, the innermost first: at least one for each address
@@ -94,11 +98,18 @@ func (s *Stack) names(pc uint64, i int) []symbols.Frame {
 	if s.code == nil {
 		return []symbols.Frame{{Address: pc}}
 	}
+	if i < s.kernel {
+		return s.code.Names(pc, i > 0)
+	}
+	i -= s.kernel
 	return s.code.Names(pc, (i > 0 || s.calls) && !slices.Contains(s.exact, i))
 }
 
 func namedStack(calls symbols.Calls, st *record.Stack, code hook.Code) *Stack {
 	s := &Stack{PCs: calls.PCs, Err: calls.Cut, exact: calls.Exact, calls: st.Returns, own: st.Own > 0, code: code}
+	for st.Kernel > 0 && s.kernel < len(s.PCs) && s.PCs[s.kernel]>>63 != 0 {
+		s.kernel++
+	}
 	s.limit(st)
 	s.named, s.code = s.AppendFrames([]symbols.Frame{}), nil
 	return s
@@ -140,24 +151,51 @@ func (d *decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, me
 		return d.savedStack(r, st)
 	}
 	s := Stack{calls: st.Returns, own: st.Own > 0}
+	kernel, kernelErr := st.AppendKernel((*memory)[:0], r)
+	s.kernel = len(kernel)
 	if st.Copied > 0 {
 		var calls symbols.Calls
-		calls, s.Err = d.unwind((*memory)[:0], &s, r, st, p)
+		calls, s.Err = d.unwind(kernel, &s, r, st, p)
 		s.PCs, s.exact, s.Err = calls.PCs, calls.Exact, cmp.Or(s.Err, calls.Cut)
 	} else {
-		s.PCs, s.Err = st.Append((*memory)[:0], r)
+		s.PCs, s.Err = st.Append(kernel, r)
 		if d.code != nil {
 			s.code = d.code(r.PID(), p, s.PCs)
 		}
 	}
 	*memory = s.PCs
 	s.limit(st)
+	if s.kernel > 0 && s.kernel == len(s.PCs) && errors.Is(s.Err, noProgram) {
+		s.Err = nil // a thread of the kernel
+	}
+	s.Err = cmp.Or(s.Err, kernelErr)
 	return s
 }
+
+// noProgram is the kernel's error for the program's part of a stack if there is none: EFAULT.
+const noProgram = syscall.Errno(14)
 
 // limit leaves out the code that fired the probe, and what is beyond the number of calls
 // that is wanted. A stack with as many addresses as were read may have more.
 func (s *Stack) limit(st *record.Stack) {
+	all, kernel := s.PCs, s.kernel
+	if kernel == 0 {
+		s.limitProgram(st)
+		return
+	}
+	s.PCs, s.kernel = all[kernel:], 0
+	if len(s.PCs) > 0 {
+		s.limitProgram(st)
+	}
+	s.PCs, s.kernel = all[:kernel+len(s.PCs)], kernel
+	if most := min(st.Most, st.Kernel); kernel >= most || len(all) >= st.Most {
+		s.cut(most)
+		s.kernel = min(kernel, len(s.PCs))
+	}
+}
+
+// limitProgram limits a stack without the kernel's part.
+func (s *Stack) limitProgram(st *record.Stack) {
 	full := len(s.PCs) >= st.Most
 	if end := slices.IndexFunc(s.PCs, symbols.NoCode); end > 0 && st.Copied == 0 {
 		s.PCs, s.Err, full = s.PCs[:end], errNoFrame, false
@@ -220,6 +258,7 @@ func (d *decoder) unwind(dst []uint64, s *Stack, r record.Record, st *record.Sta
 	if err != nil {
 		return symbols.Calls{PCs: dst}, err
 	}
+	kernel := len(dst)
 	dst = append(dst, regs.PC())
 	if d.code != nil {
 		s.code = d.code(r.PID(), p, dst)
@@ -227,7 +266,7 @@ func (d *decoder) unwind(dst []uint64, s *Stack, r record.Record, st *record.Sta
 	if s.code == nil {
 		return symbols.Calls{PCs: dst}, errNoCode
 	}
-	return s.code.Unwind(dst[:0], regs, stack), nil
+	return s.code.Unwind(dst[:kernel], regs, stack), nil
 }
 
 // dropOwn leaves out the frames of the code that fired the probe: its stub, and then
@@ -319,7 +358,7 @@ func (v *View) Stack() *Stack {
 // AppendJSON appends the stack to dst as a JSON array, an object for each frame, or null
 // if there are no addresses:
 //
-//	{"addr": …, "func": …, "file": …, "line": …, "inlined": true, "module": …, "offset": …, "build_id": …}
+//	{"addr": …, "func": …, "file": …, "line": …, "inlined": true, "module": …, "offset": …, "build_id": …, "kernel": true}
 //
 // Unknown parts are left out.
 func (s *Stack) AppendJSON(dst []byte) []byte {
@@ -375,5 +414,8 @@ func appendFrame(dst []byte, f *symbols.Frame) []byte {
 		dst = strconv.AppendUint(append(dst, `,"offset":`...), f.Offset, 10)
 	}
 	text("build_id", f.BuildID)
+	if f.Kernel() {
+		dst = append(dst, `,"kernel":true`...)
+	}
 	return append(dst, '}')
 }

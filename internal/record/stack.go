@@ -19,6 +19,11 @@ import (
 //	stack           from the stack pointer on
 //	size            8        bytes of both
 //
+// With Kernel, the kernel's part follows:
+//
+//	addresses       8 each   the innermost first
+//	size            8        bytes of the addresses; negative: why there are none
+//
 // With Saved, it is the number of a stack that is kept elsewhere, 8 bytes.
 //
 // So records without a stack are the same as ever, and a stack is found from the end.
@@ -36,6 +41,9 @@ type Stack struct {
 	// Copied is the largest number of bytes of the stack that are copied, with Registers
 	// bytes of registers as the kernel lays them out; 0 for addresses.
 	Copied, Registers int
+	// Kernel is the largest number of addresses of the kernel's own part, which precedes the
+	// program's in stacks; 0 if the probe is not in the kernel.
+	Kernel int
 	// Saved says that the record has a number in place of the stack.
 	Saved bool
 }
@@ -46,17 +54,21 @@ const MaxStack = 127
 
 // Size returns the largest number of bytes that a record needs for the stack.
 func (s *Stack) Size() int {
+	kernel := 0
+	if s.Kernel > 0 {
+		kernel = 8*s.Kernel + 8
+	}
 	switch {
 	case s.Most == 0:
 		return 0
 	case s.Saved:
 		return 8
 	case s.Copied > 0:
-		return s.Registers + s.Copied + 8
+		return s.Registers + s.Copied + 8 + kernel
 	case s.Entry:
-		return 8*s.Most + 16
+		return 8*s.Most + 16 + kernel
 	}
-	return 8*s.Most + 8
+	return 8*s.Most + 8 + kernel
 }
 
 var errNoStack = errors.New("event ends within its stack")
@@ -64,9 +76,9 @@ var errNoStack = errors.New("event ends within its stack")
 // Append appends the addresses of the stack in a record to dst. The error says why there
 // are none.
 func (s *Stack) Append(dst []uint64, r Record) ([]uint64, error) {
-	end := len(r) - 8
-	if end < HeaderSize {
-		return dst, errNoStack
+	end, err := s.end(r)
+	if err != nil {
+		return dst, err
 	}
 	size := int64(binary.NativeEndian.Uint64(r[end:]))
 	if size < 0 {
@@ -85,6 +97,51 @@ func (s *Stack) Append(dst []uint64, r Record) ([]uint64, error) {
 	before := len(dst)
 	dst = AppendAddresses(dst, r[end-int(size):end], caller)
 	return dst[:min(len(dst), before+s.Most)], nil
+}
+
+// end returns where the size of the program's part stands.
+func (s *Stack) end(r Record) (int, error) {
+	end := len(r)
+	if s.Kernel > 0 {
+		part, err := s.kernelPart(r)
+		if err != nil {
+			return 0, err
+		}
+		end -= len(part) + 8
+	}
+	if end -= 8; end < HeaderSize {
+		return 0, errNoStack
+	}
+	return end, nil
+}
+
+// kernelPart returns the addresses of the kernel's part.
+func (s *Stack) kernelPart(r Record) ([]byte, error) {
+	end := len(r) - 8
+	if end < HeaderSize {
+		return nil, errNoStack
+	}
+	size := max(int64(binary.NativeEndian.Uint64(r[end:])), 0)
+	if size%8 != 0 || size > int64(min(end-HeaderSize, 8*s.Kernel)) {
+		return nil, errNoStack
+	}
+	return r[end-int(size) : end], nil
+}
+
+// AppendKernel appends the addresses of the kernel's part to dst, if there is one. The error says why
+// there are none.
+func (s *Stack) AppendKernel(dst []uint64, r Record) ([]uint64, error) {
+	if s.Kernel == 0 {
+		return dst, nil
+	}
+	part, err := s.kernelPart(r)
+	if err != nil {
+		return dst, err
+	}
+	if size := int64(binary.NativeEndian.Uint64(r[len(r)-8:])); size < 0 {
+		return dst, fmt.Errorf("the kernel could not read its own part of the stack: %w", errno(-size))
+	}
+	return AppendAddresses(dst, part, 0), nil
 }
 
 // CallerAlone is set in a caller's address that the kernel does not find: no address of the
@@ -114,9 +171,9 @@ func AppendAddresses(dst []uint64, addresses []byte, caller uint64) []uint64 {
 
 // Copy returns the registers and the piece of the stack in a record.
 func (s *Stack) Copy(r Record) (registers, stack []byte, err error) {
-	end := len(r) - 8
-	if end < HeaderSize {
-		return nil, nil, errNoStack
+	end, err := s.end(r)
+	if err != nil {
+		return nil, nil, err
 	}
 	size := binary.NativeEndian.Uint64(r[end:])
 	if size < uint64(s.Registers) || size > uint64(end-HeaderSize) {
@@ -128,9 +185,9 @@ func (s *Stack) Copy(r Record) (registers, stack []byte, err error) {
 
 // Start returns where the stack begins in a record, which it ends.
 func (s *Stack) Start(r Record) (int, error) {
-	end := len(r) - 8
-	if end < HeaderSize {
-		return 0, errNoStack
+	end, err := s.end(r)
+	if err != nil {
+		return 0, err
 	}
 	size := int64(binary.NativeEndian.Uint64(r[end:]))
 	if s.Copied == 0 {

@@ -19,12 +19,37 @@ func hashCost(s *query.Signature) int {
 // keyStack reads the stack into scratch memory, and stores its hash at key+at.
 func (g *generator) keyStack(key asm.Register, at int16) {
 	st, area := &g.sig.Stack, g.sig.GroupStackAt()
+	if st.Kernel > 0 {
+		g.groupKernel(area)
+	}
 	g.emit(
 		asm.Mov.Reg(asm.R1, regContext),
 		asm.Mov.Reg(asm.R2, regRecord), asm.Add.Imm(asm.R2, int32(area+query.GroupStackAddresses)),
 		asm.Mov.Imm(asm.R3, int32(8*st.Most)),
+	)
+	if st.Kernel > 0 {
+		g.emit(
+			asm.LoadMem(asm.R4, asm.R10, stackSum, asm.DWord),
+			asm.Add.Reg(asm.R2, asm.R4), asm.Sub.Reg(asm.R3, asm.R4),
+		)
+	}
+	g.emit(
 		asm.Mov.Imm(asm.R4, unix.BPF_F_USER_STACK),
 		asm.FnGetStack.Call(),
+	)
+	if st.Kernel > 0 {
+		both, done := g.newLabel("both"), g.newLabel("addresses")
+		g.emit(
+			asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord),
+			asm.JSGT.Imm(asm.R0, 0, both),
+			asm.JEq.Imm(asm.R1, 0, done),
+			asm.Mov.Imm(asm.R0, 0), // a thread of the kernel
+		)
+		g.label(both)
+		g.emit(asm.Add.Reg(asm.R0, asm.R1))
+		g.label(done)
+	}
+	g.emit(
 		asm.StoreMem(regRecord, area+query.GroupStackBytes, asm.R0, asm.DWord),
 		asm.Mov.Imm(asm.R1, 0),
 	)
@@ -41,6 +66,24 @@ func (g *generator) keyStack(key asm.Register, at int16) {
 	)
 	g.hashStack(area)
 	g.emit(asm.StoreMem(key, at, asm.R0, asm.DWord))
+}
+
+// groupKernel reads the kernel's part of the stack, and stores its size at stackSum. The program's follows
+// it, in what is left of the addresses. The verifier does not know how the two sizes depend on each
+// other, so the memory is larger by as much as the first can be.
+func (g *generator) groupKernel(area int16) {
+	some := g.newLabel("kernel")
+	g.emit(
+		asm.Mov.Reg(asm.R1, regContext),
+		asm.Mov.Reg(asm.R2, regRecord), asm.Add.Imm(asm.R2, int32(area+query.GroupStackAddresses)),
+		asm.Mov.Imm(asm.R3, int32(8*g.sig.Stack.Kernel)),
+		asm.Mov.Imm(asm.R4, 0),
+		asm.FnGetStack.Call(),
+		asm.JSGT.Imm(asm.R0, 0, some),
+		asm.Mov.Imm(asm.R0, 0),
+	)
+	g.label(some)
+	g.emit(asm.StoreMem(asm.R10, stackSum, asm.R0, asm.DWord))
 }
 
 // hashStack puts the hash of the stack into R0, 0 if there is none. A constant also bounds the

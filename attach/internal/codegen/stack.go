@@ -21,20 +21,46 @@ func (g *generator) writeStack() {
 		return
 	case st.Copied > 0:
 		g.copyStack()
-		return
+	default:
+		g.programStack()
 	}
+	if st.Kernel > 0 {
+		g.readAddresses(st.Kernel, 0)
+		g.storeSize()
+	}
+}
+
+// readAddresses reads no more than most addresses of the stack to the cursor, which it advances.
+// Their size, or the error, is then at stackSum.
+func (g *generator) readAddresses(most int, flags int32) {
 	none := g.newLabel("nostack")
 	g.emit(
 		asm.Mov.Reg(asm.R1, regContext),
 		asm.Mov.Reg(asm.R2, regRecord), asm.Add.Reg(asm.R2, regCursor),
-		asm.Mov.Imm(asm.R3, int32(8*st.Most)),
-		asm.Mov.Imm(asm.R4, unix.BPF_F_USER_STACK),
+		asm.Mov.Imm(asm.R3, int32(8*most)),
+		asm.Mov.Imm(asm.R4, flags),
 		asm.FnGetStack.Call(),
 		asm.StoreMem(asm.R10, stackSum, asm.R0, asm.DWord),
 		asm.JSLE.Imm(asm.R0, 0, none),
 		asm.Add.Reg(regCursor, asm.R0),
 	)
 	g.label(none)
+}
+
+// storeSize stores what is at stackSum behind the addresses.
+func (g *generator) storeSize() {
+	g.toCursor()
+	g.emit(
+		asm.LoadMem(asm.R2, asm.R10, stackSum, asm.DWord),
+		asm.StoreMem(asm.R1, 0, asm.R2, asm.DWord),
+		asm.Add.Imm(regCursor, 8),
+	)
+}
+
+// programStack stores the addresses of the program's part of the stack.
+func (g *generator) programStack() {
+	st := &g.sig.Stack
+	g.readAddresses(st.Most, unix.BPF_F_USER_STACK)
 	if st.Entry {
 		g.returnAddress()
 		g.toCursor()
@@ -44,12 +70,7 @@ func (g *generator) writeStack() {
 			asm.Add.Imm(regCursor, 8),
 		)
 	}
-	g.toCursor()
-	g.emit(
-		asm.LoadMem(asm.R2, asm.R10, stackSum, asm.DWord),
-		asm.StoreMem(asm.R1, 0, asm.R2, asm.DWord),
-		asm.Add.Imm(regCursor, 8),
-	)
+	g.storeSize()
 }
 
 // copyStack copies the registers, and the stack from its pointer on: up to the end of the

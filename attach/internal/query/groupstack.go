@@ -16,7 +16,7 @@ import (
 //	site         its number
 //	caller       the return address at a function's entry, 0 if it stands among the addresses
 //	size         bytes of the addresses
-//	addresses    the innermost first
+//	addresses    the innermost first: the kernel's, if the probe is there, and then the program's
 const (
 	GroupStackPID       = 0
 	GroupStackSite      = 8

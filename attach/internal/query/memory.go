@@ -174,7 +174,7 @@ func (s *Signature) groupStackSize() int {
 	if s.Aggregate.StackPart() == nil {
 		return 0
 	}
-	return GroupStackSize(s.Aggregate.StackMost)
+	return GroupStackSize(s.Aggregate.StackMost) + 8*s.Stack.Kernel
 }
 
 // GroupStackAt is where that memory is, from the record on.
