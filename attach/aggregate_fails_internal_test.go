@@ -195,7 +195,7 @@ func TestReadWaits(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Stats waits for the program that Read waits for")
 	}
 	enter(-1)

@@ -53,7 +53,7 @@ func held(t testing.TB) (h holding) {
 // heldAgain waits until this process holds no more descriptors than before, and returns what it
 // holds. A session of the whole machine opens files of processes that start meanwhile.
 func heldAgain(t testing.TB, before holding) holding {
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		now := held(t)
 		if now.descriptors <= before.descriptors || time.Now().After(end) {
 			return now

@@ -27,7 +27,7 @@ func pairsUnseenChild() func(string) error {
 		var id uint64
 		switch fmt.Sscan(command, &what, &n, &id); what {
 		case "idle":
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 				i := slices.IndexFunc(all, func(p probes) bool { return p.start.Enabled() || p.end.Enabled() })
 				if i < 0 {
 					break

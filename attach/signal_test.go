@@ -29,9 +29,9 @@ func stopped(pid int) bool {
 // await waits until something is so.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not so after 30 s: %s", what)
+			t.Fatalf("not so after two minutes: %s", what)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func checkSpansLost(t *testing.T) {
 	}
 	began := time.Now()
 	s := openSpans(t, nil, &attach.SpanOptions{Spans: spans, RingSize: 16 << 10}, o)
-	for len(s.Losses()) == 0 && time.Since(began) < 10*time.Second {
+	for len(s.Losses()) == 0 && time.Since(began) < time.Minute {
 		time.Sleep(time.Millisecond)
 	}
 	time.AfterFunc(200*time.Millisecond, func() { s.Stop() })

@@ -19,7 +19,7 @@ import (
 // awaitState waits until a process is in a state.
 func awaitState(t *testing.T, pid int, state string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); stateOf(pid) != state; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); stateOf(pid) != state; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d is in state %q, want %s", pid, stateOf(pid), state)
 		}
