@@ -92,7 +92,7 @@ var cells = [Cells]struct {
 }
 
 func addExtremes(words []uint64, a *Addend) {
-	key := a.Value.Order(a.Bits)
+	key, words := a.Value.Order(a.Bits), words[:2]
 	if a.Values.Max {
 		words[1] = max(words[1], key)
 	}
@@ -105,13 +105,14 @@ func addExtremes(words []uint64, a *Addend) {
 type Place struct {
 	Cell      Cell
 	At, Words int
+	add       func(words []uint64, a *Addend)
 }
 
 // Of returns the words of the cell.
 func (p *Place) Of(words []uint64) []uint64 { return words[p.At : p.At+p.Words] }
 
 // Add adds an event to the cell in the words of a group.
-func (p *Place) Add(words []uint64, a *Addend) { cells[p.Cell].add(p.Of(words), a) }
+func (p *Place) Add(words []uint64, a *Addend) { p.add(p.Of(words), a) }
 
 // Places returns where the wanted cells are, in the order of words, and the number of 8-byte words
 // in the value of a group whose argument has a kind.
@@ -125,7 +126,7 @@ func (v *Values) Places(kind reader.FieldKind) (places []Place, words int) {
 		}
 		n := cell.words(v, kind)
 		if wanted {
-			places = append(places, Place{c, words, n})
+			places = append(places, Place{c, words, n, cell.add})
 		}
 		words += n
 	}

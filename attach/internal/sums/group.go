@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
@@ -14,9 +13,10 @@ import (
 	"github.com/go-usdt/usdt/total"
 )
 
-// groupOf decodes a key and its words, whose cells are at places. named are the stacks by their numbers in keys.
-func groupOf(l *bind.Layout, key []byte, words []uint64, places []query.Place, probes []*reader.Probe, named map[uint64]*event.Stack) total.Group {
-	g := total.Group{Count: words[query.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
+// decode sets g to the group of a key and its words. named are the stacks by their numbers in keys.
+func decode(g *total.Group, key []byte, w *words, probes []*reader.Probe, named map[uint64]*event.Stack) {
+	l := w.l
+	*g = total.Group{Count: w.all[query.WordCount], By: make([]event.Arg, 0, len(l.Parts)), Other: isOther(key)}
 	for i := range l.Parts {
 		part, arg := l.Part(key, i), event.Arg{Name: l.Wanted.By[i]}
 		if g.Other {
@@ -30,10 +30,9 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, places []query.Place, p
 		}
 		g.By = append(g.By, arg)
 	}
-	w := wordsOf(l, words, places)
 	for f := range query.Functions {
 		if l.Wanted.Functions.Has(f) {
-			results[f](&g, w)
+			results[f](g, w)
 		}
 	}
 	g.Hist = bucketsOf(l, w.cell(query.CellHist))
@@ -41,7 +40,6 @@ func groupOf(l *bind.Layout, key []byte, words []uint64, places []query.Place, p
 		g.Quantiles = w.quantiles(l.Wanted.Quantiles)
 	}
 	g.Meaning = l.Value.Meaning
-	return g
 }
 
 // errNoPID is why the key of a group by pid or tid is missing.

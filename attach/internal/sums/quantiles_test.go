@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/order"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestOrderOfQuantiles makes groups of random values that lie close together or far apart: quantiles
@@ -34,7 +35,10 @@ func TestOrderOfQuantiles(t *testing.T) {
 			words[query.WordMin], words[query.WordMax] = max(words[query.WordMin], ^v), max(words[query.WordMax], v)
 			query.CellOf(words, places, query.CellFine)[query.FineBucket(v, reader.Uint)]++
 		}
-		g := groupOf(l, nil, words, places, nil, nil)
+		var g total.Group
+		w := wordsOf(l, places)
+		w.all = words
+		decode(&g, nil, w, nil, nil)
 		before := least
 		for _, q := range g.Quantiles {
 			v := q.Value.(uint64)

@@ -28,8 +28,9 @@ type words struct {
 	kind   reader.FieldKind // Int, Uint or Float
 }
 
-func wordsOf(l *bind.Layout, all []uint64, places []query.Place) *words {
-	w := &words{l, all, places, l.Value.Kind}
+// wordsOf returns the words of a group that has yet to be chosen.
+func wordsOf(l *bind.Layout, places []query.Place) *words {
+	w := &words{l: l, places: places, kind: l.Value.Kind}
 	if w.kind != reader.Int && w.kind != reader.Float {
 		w.kind = reader.Uint
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestResults checks that each function sets a value of groups that their JSON has.
@@ -20,7 +21,10 @@ func TestResults(t *testing.T) {
 		for _, p := range places {
 			p.Add(words, &query.Addend{Values: &v, Value: &l.Value, Bits: 7, Sum: 7})
 		}
-		g := groupOf(l, nil, words, places, nil, nil)
+		var g total.Group
+		w := wordsOf(l, places)
+		w.all = words
+		decode(&g, nil, w, nil, nil)
 		b, err := g.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)

@@ -63,9 +63,11 @@ func (s *Sums) Groups(probes []*reader.Probe) []total.Group {
 		s.KeepStacks(s.Layout.StackPart())
 	}
 	groups := make([]total.Group, 0, len(s.of))
+	w := wordsOf(s.Layout, s.places)
 	for key, words := range s.of {
 		if words[query.WordCount] > 0 {
-			groups = append(groups, groupOf(s.Layout, []byte(key), words, s.places, probes, s.named))
+			w.all, groups = words, groups[:len(groups)+1]
+			decode(&groups[len(groups)-1], []byte(key), w, probes, s.named)
 		}
 	}
 	Sort(groups)

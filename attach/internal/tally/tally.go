@@ -15,7 +15,6 @@ import (
 type Tally struct {
 	room    int       // groups that are kept apart
 	wanted  []float64 // the bounds of histograms; none for powers of two
-	bounds  []uint64  // as order keys; nil until there is a value
 	pending int       // starts that may wait
 
 	// Unwind appends the addresses to which the copy of the stack in a record leads to dst.
@@ -126,32 +125,37 @@ func (t *Tally) add(key []byte) {
 		words = make([]uint64, t.form.words)
 		t.groups[string(key)] = words
 	}
-	if t.bounds == nil && t.wanted != nil {
-		t.bounds = boundsOf(t.wanted, agg)
+	if t.form.Bounds == nil && t.wanted != nil {
+		t.form.Bounds = boundsOf(t.wanted, agg)
 	}
 	words[query.WordCount]++
 	if agg.Wanted.Value {
-		addend := query.Addend{Values: &agg.Wanted, Value: &agg.Value, Bits: bits, Sum: sum, Bounds: t.bounds}
-		for i := range t.form.places {
-			t.form.places[i].Add(words, &addend)
+		f := &t.form
+		f.Bits, f.Sum = bits, sum
+		for i := range f.places {
+			f.places[i].Add(words, &f.Addend)
 		}
 	}
 }
 
-// form is where the words of groups are.
+// form is where the words of groups are, and memory for what the next event adds to them.
 type form struct {
-	of     query.Values
+	query.Addend
+	of     *query.Aggregate
 	kind   reader.FieldKind
 	places []query.Place
-	words  int // 0 until it is set
+	words  int
 }
 
-// set makes s the form of an aggregate's groups.
-func (s *form) set(agg *query.Aggregate) {
-	if s.words == 0 || s.of != agg.Wanted || s.kind != agg.Value.Kind {
-		s.of, s.kind = agg.Wanted, agg.Value.Kind
-		s.places, s.words = agg.Wanted.Places(agg.Value.Kind)
+// set makes f the form of an aggregate's groups.
+func (f *form) set(agg *query.Aggregate) {
+	if f.of == agg && f.kind == agg.Value.Kind {
+		return
 	}
+	if f.of == nil || f.of.Wanted != agg.Wanted || f.kind != agg.Value.Kind {
+		f.places, f.words = agg.Wanted.Places(agg.Value.Kind)
+	}
+	f.of, f.kind, f.Values, f.Value = agg, agg.Value.Kind, &agg.Wanted, &agg.Value
 }
 
 // boundsOf returns the bounds of a histogram as order keys.
