@@ -1,6 +1,7 @@
 package word
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,8 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
-// Moved says how what flags and verbs of earlier versions did is written now, and flags that other
-// tracers have.
+// Moved says how what flags and verbs of earlier versions did is written now.
 var Moved = map[string]string{
 	"replay":           "sdttrace [VERB] --from FILE|PID|DIR [PROBE...]",
 	"--count":          "sdttrace count PROBE...",
@@ -35,12 +35,16 @@ var Moved = map[string]string{
 	"--snapshot-on":    "sdttrace snapshot EXPR PROBE...",
 	"--snapshot-every": "sdttrace snapshot EXPR --every D PROBE...",
 	"--cost":           "sdttrace [VERB] -v PROBE...",
-	"--timeout":        "--duration D",
-	"--filter":         "--where EXPR",
-	"--group-by":       "--by A,...",
-	"--output":         "-o FILE",
-	"--backtrace":      "--stack",
-	"--follow-forks":   "--children",
+}
+
+// others says which flag does what flags of other tracers do.
+var others = map[string]string{
+	"timeout":      "--duration D",
+	"filter":       "--where EXPR",
+	"group-by":     "--by A,...",
+	"output":       "-o FILE",
+	"backtrace":    "--stack",
+	"follow-forks": "--children",
 }
 
 // Elsewhere returns the error for a flag that a verb lacks: it names the verbs that have it.
@@ -60,7 +64,7 @@ func Elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		verb = "print"
 	}
 	is += " is no flag of " + verb
-	if now := Moved["--"+name]; now != "" {
+	if now := cmp.Or(Moved["--"+name], others[name]); now != "" {
 		return fmt.Errorf("%s: write %s", is, now)
 	}
 	var have, flags []string
