@@ -41,6 +41,9 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 	m := t.trace.Metrics
 	most := cmp.Or(m.MaxGroups, defaultMaxGroups)
 	if m.Start != "" {
+		if len(m.By) == 0 {
+			most = 0 // there is one group
+		}
 		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most}, t.trace.options())
 	}
 	what := attach.Count()

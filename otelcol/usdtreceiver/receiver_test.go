@@ -259,6 +259,22 @@ func TestBeyondMaxGroups(t *testing.T) {
 	}
 }
 
+// TestLatencyOfAll counts pairs that have no groups.
+func TestLatencyOfAll(t *testing.T) {
+	sink := &consumertest.MetricsSink{}
+	start(t, 1, nil, func(set receiver.Settings) (component.Component, error) {
+		return usdtreceiver.NewFactory().CreateMetrics(t.Context(), set, config(usdtreceiver.Trace{
+			Name: "all", Target: here(), Metrics: &usdtreceiver.Metrics{Start: "otelshop:begin", End: "otelshop:done", Interval: 20 * time.Millisecond},
+		}), sink)
+	})
+	eventually(t, "no pair is counted", func() bool {
+		begin.Fire(1, "", "")
+		done.Fire(1, true)
+		counts, _, _ := numbers(sink.AllMetrics(), "all.count", "item")
+		return counts[""] > 0
+	})
+}
+
 // TestLatency compares the number of pairs and their groups.
 func TestLatency(t *testing.T) {
 	sink := &consumertest.MetricsSink{}
