@@ -20,6 +20,8 @@ type logsTask struct {
 
 func (t *logsTask) of() *Trace { return t.trace }
 
+func (t *logsTask) signal() string { return "logs" }
+
 // Events are handed on when so many have come, or after so long.
 const (
 	batchSize = 512

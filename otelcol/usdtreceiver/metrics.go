@@ -28,6 +28,8 @@ type metricsTask struct {
 
 func (t *metricsTask) of() *Trace { return t.trace }
 
+func (t *metricsTask) signal() string { return "metrics" }
+
 // totals are an Aggregate or a Latency.
 type totals interface {
 	attach.Tracer

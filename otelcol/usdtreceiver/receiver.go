@@ -27,6 +27,7 @@ type usdtReceiver struct {
 type task interface {
 	run(ctx context.Context, e *env) error
 	of() *Trace
+	signal() string
 }
 
 // env is what a task has of its receiver.
@@ -56,7 +57,7 @@ func (r *usdtReceiver) Start(context.Context, component.Host) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	for _, t := range r.tasks {
-		e := &env{resources: newResources(), counts: r.telemetry.trace(t.of().title()), log: r.set.Logger.With(zap.String("trace", t.of().title()))}
+		e := &env{resources: newResources(), counts: r.telemetry.trace(t.of().title(), t.signal()), log: r.set.Logger.With(zap.String("trace", t.of().title()))}
 		r.running.Go(func() {
 			for ctx.Err() == nil {
 				if err := t.run(ctx, e); err != nil && ctx.Err() == nil {

@@ -104,7 +104,8 @@ func outcomes(t *testing.T, tel *componenttest.Telemetry, trace string) map[stri
 	}
 	out := map[string]int64{}
 	for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
-		if name, _ := p.Attributes.Value("trace"); name.AsString() == trace {
+		signal, _ := p.Attributes.Value("signal")
+		if name, _ := p.Attributes.Value("trace"); name.AsString() == trace && signal.AsString() != "" {
 			outcome, _ := p.Attributes.Value("outcome")
 			out[outcome.AsString()] = p.Value
 		}

@@ -21,6 +21,8 @@ type spansTask struct {
 
 func (t *spansTask) of() *Trace { return t.trace }
 
+func (t *spansTask) signal() string { return "traces" }
+
 func (t *spansTask) run(ctx context.Context, e *env) error {
 	w := t.trace.Spans
 	p, err := attach.OpenPairs(ctx, w.Start, w.End, &attach.PairOptions{Key: w.Key, Slower: w.Slower}, t.trace.options())

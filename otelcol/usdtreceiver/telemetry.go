@@ -57,11 +57,11 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	return t, err
 }
 
-// trace begins to count for a trace.
-func (t *telemetry) trace(name string) *counts {
+// trace begins to count for a trace, which may be of several signals.
+func (t *telemetry) trace(name, signal string) *counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := &counts{attributes: attribute.NewSet(attribute.String("trace", name))}
+	c := &counts{attributes: attribute.NewSet(attribute.String("trace", name), attribute.String("signal", signal))}
 	t.traces = append(t.traces, c)
 	return c
 }
