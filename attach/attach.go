@@ -59,10 +59,13 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		return err
 	}
 	found, err := t.find(ctx)
-	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
+	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch) && !errors.Is(err, discover.ErrNoFunction)) {
 		return err
 	}
 	plan := site.PlanOf(found)
+	if err := t.checkKernel(plan); err != nil {
+		return err
+	}
 	var again func(pid int)
 	if o.Await {
 		again = t.discover.Forget
@@ -152,7 +155,11 @@ func (t *tracing) number(b *batch) {
 	}
 	var inKeys []int
 	shared := t.layout != nil && !t.options.recorded && !t.layout.Whole() && !t.layout.Wanted.ByStack()
-	b.numbers, inKeys = t.numbers.Give(b.plan, b.schemas, t.layout != nil, shared)
+	var groupName func(*reader.Probe) string
+	if t.layout != nil {
+		groupName = t.layout.GroupName
+	}
+	b.numbers, inKeys = t.numbers.Give(b.plan, b.schemas, groupName, shared)
 	t.sites.Store(t.sites.Load().With(b.plan, b.schemas, b.numbers, inKeys))
 }
 
@@ -200,12 +207,18 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 	if !o.Force {
 		t.avoid(plan)
 	}
-	var hook query.Hook
+	var hook, kernel query.Hook
 	if t.programs != nil {
 		hook = hookOf(t.programs.kind)
+		if t.programs.inKernel() {
+			kernel = hookOf(t.programs.kernel)
+			if err := t.programs.measureReturns(layout); err != nil {
+				return nil, err
+			}
+		}
 	}
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hook, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, On: o.on, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Signal: query.Signal(o.Signal.Number), Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
+		Hook: hook, KernelHook: kernel, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, On: o.on, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Signal: query.Signal(o.Signal.Number), Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {

@@ -9,5 +9,8 @@ import (
 // hookOf returns the hook that programs need for a link of kind k. All may sleep,
 // where the kernel lets them.
 func hookOf(k link.Kind) query.Hook {
+	if k == link.KernelMulti || k == link.KernelPerf {
+		return query.Hook{Type: k.ProgramType(), Attach: k.AttachType(), Kernel: true}
+	}
 	return query.Hook{Type: k.ProgramType(), Attach: k.AttachType(), Sleeps: kernel.Sleepable.Require() == nil}
 }

@@ -97,7 +97,7 @@ func (p *programs) share(b *batch) {
 // groups returns the sites by link. A site that shares another one's link has
 // none.
 func (p *programs) groups(b *batch) []*site.Group {
-	groups := site.Groups{Objects: b.objects, Procs: p.procs}
+	groups := site.Groups{Objects: b.objects, Procs: p.procs, Kernel: p.kernel}
 	codes := map[*query.Signature]load.Code{}
 	for i := range b.plan {
 		sc := b.schemas[i]

@@ -24,10 +24,17 @@ type programs struct {
 	maps    *load.Maps // nil until the first sites are known
 	loaded  load.Programs
 	kind    link.Kind
+	kernel  link.Kind     // for functions of the kernel; Auto if no selector names any
 	sharing *site.Sharing // of links by processes; nil if they are few
 }
 
-func (p *programs) Fits(*selector.Selector) error { return nil }
+// Fits chooses how functions of the kernel are attached to, before they are looked for.
+func (p *programs) Fits(s *selector.Selector) (err error) {
+	if s.Kind.InKernel() && p.kernel == link.Auto {
+		p.kernel, err = link.ChooseKernel(link.Kind(p.options.Link))
+	}
+	return err
+}
 
 func (p *programs) Search(_ context.Context, _ []selector.Selector, usual func() (*discover.Search, discover.Sites, error)) (*discover.Search, discover.Sites, error) {
 	return usual()
@@ -107,7 +114,7 @@ func (p *programs) makeMaps(b *batch) (err error) {
 			return err
 		}
 	}
-	if p.together() || p.kind.Slow() {
+	if p.together() || p.slow() {
 		if p.maps.Stopped, err = load.NewSwitch(p.together()); err != nil {
 			return err
 		}
@@ -118,7 +125,7 @@ func (p *programs) makeMaps(b *batch) (err error) {
 	switch {
 	case p.family != nil:
 		return p.maps.UseProcesses(p.family.Table)
-	case p.sharing != nil:
+	case p.sharing != nil || p.inKernel() && len(o.Target.only()) > 0:
 		return p.maps.AddProcesses(p.procs)
 	}
 	return nil
@@ -153,6 +160,9 @@ func (p *programs) Counts() (st source.Counts, err error) {
 	}
 	pairs := p.layout != nil && p.layout.Pairs != nil && !p.options.recorded
 	st.Missed = runs.Missed
+	if p.inKernel() && p.attached != nil {
+		st.Missed += p.attached.Missed()
+	}
 	st.Fired = c.At(codegen.CounterFired) + st.Missed
 	if !pairs {
 		st.Fired += c.At(codegen.CounterLost) + c.At(codegen.CounterFiltered) + c.At(codegen.CounterEntered) + c.At(codegen.CounterEntered+8)
@@ -209,8 +219,8 @@ func (p *programs) attach(ctx context.Context, b *batch) (err error) {
 	if p.attached == nil {
 		p.attached = site.Unattached(b.plan)
 	}
-	if p.together() || p.kind.Slow() {
-		p.attached.Halt, p.attached.Slow = p.maps.Stop, p.kind.Slow()
+	if p.together() || p.slow() {
+		p.attached.Halt, p.attached.Slow = p.maps.Stop, p.slow()
 	}
 	if !p.together() {
 		return nil

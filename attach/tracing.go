@@ -111,7 +111,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 		for _, pid := range o.Target.PIDs {
 			eg.Go(func() error {
 				err := t.procs.Wait(ctx, pid)
-				if p := t.programs; p != nil && p.sharing != nil && ctx.Err() == nil {
+				if p := t.programs; p != nil && (p.sharing != nil || p.inKernel()) && ctx.Err() == nil {
 					p.maps.Processes.Delete(uint32(pid))
 				}
 				return err

@@ -67,6 +67,22 @@ type Enum struct {
 	order  []string
 }
 
+// NewEnum returns an enumeration without values.
+func NewEnum(name string) *Enum {
+	return &Enum{Name: name, names: map[int64]string{}, values: map[string]int64{}}
+}
+
+// Add adds a value. The first name of a value is the one by which it is shown.
+func (e *Enum) Add(name string, value int64) {
+	if _, ok := e.values[name]; !ok {
+		e.order = append(e.order, name)
+	}
+	if _, ok := e.names[value]; !ok {
+		e.names[value] = name
+	}
+	e.values[name] = value
+}
+
 // NameOf returns the name of a value, empty if it has none.
 func (e *Enum) NameOf(value int64) string { return e.names[value] }
 

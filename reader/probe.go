@@ -53,9 +53,12 @@ type Probe struct {
 	Live *Live
 
 	// Kind is USDT except for the probes that [Function.Entry], [Function.At] and
-	// [Function.Return] make; Target is their function.
+	// [Function.Return] make, whose function is Target, and those of the kernel: their Provider
+	// is the module ("vmlinux" for the kernel itself), Location the address, and Path is empty.
 	Kind   ProbeKind
 	Target *Function
+	// Kernel says what the kernel's types have of its function, nil for other kinds.
+	Kernel *KernelFunction
 	// Source is the source code that was asked for, nil for other sites.
 	Source *Source
 	// AtRET says, of Kind Uretprobe, that the site is one of the function's return
@@ -111,11 +114,16 @@ const (
 	USDT      ProbeKind = iota // described by a note
 	Uprobe                     // the entry, or another instruction, of a function
 	Uretprobe                  // the return from a function
+	Kprobe                     // the entry of a function of the kernel
+	Kretprobe                  // the return from a function of the kernel
 )
 
 func (k ProbeKind) String() string {
-	return [...]string{"usdt", "uprobe", "uretprobe"}[min(k, Uretprobe)]
+	return [...]string{"usdt", "uprobe", "uretprobe", "kprobe", "kretprobe"}[min(k, Kretprobe)]
 }
+
+// InKernel reports whether the site is in the kernel, and not in a file.
+func (k ProbeKind) InKernel() bool { return k == Kprobe || k == Kretprobe }
 
 // Arguments decodes Note.Args, anew on each call.
 func (p *Probe) Arguments() []notes.Arg {

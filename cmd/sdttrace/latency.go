@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -65,6 +66,9 @@ func (d *latencies) words(set word.Set) {
 func (d *latencies) take(args []string) ([]string, error) {
 	if len(args) == 1 {
 		args = session.SplitProbes(args[0])
+	}
+	if rest, ok := strings.CutPrefix(args[0], "kprobe:"); ok && len(args) == 1 {
+		args = []string{args[0], "kretprobe:" + rest} // the calls of a function
 	}
 	switch {
 	case len(args) > 2:

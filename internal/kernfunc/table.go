@@ -178,6 +178,18 @@ func (t *Table) countCopies() {
 	}
 }
 
+// Find returns the first function of a name, nil if there is none.
+func (t *Table) Find(name string) *Function {
+	for i := range t.Functions {
+		for n := range t.Functions[i].Names {
+			if n == name {
+				return &t.Functions[i]
+			}
+		}
+	}
+	return nil
+}
+
 // Names yields the function's name and its aliases.
 func (f *Function) Names(yield func(string) bool) {
 	if !yield(f.Name) {

@@ -25,8 +25,8 @@ ffffffffc0001000 t ext4_file_write_iter	[ext4]
 ffffffffc0002000 t init_once	[ext4]
 `
 
-// describe writes a table down, a line a function.
-func describe(t *Table) string {
+// listed writes a table down, a line a function.
+func listed(t *Table) string {
 	var b strings.Builder
 	for i := range t.Functions {
 		f := &t.Functions[i]
@@ -92,7 +92,7 @@ ffffffffc0002000 ext4 init_once
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := describe(table); got != c.want {
+			if got := listed(table); got != c.want {
 				t.Errorf("got\n%swant\n%s", got, c.want)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 // ByFunction reports whether s names functions, or instructions by their functions.
-func (s *Selector) ByFunction() bool { return s.Kind != USDT && !s.ByAddress && !s.ByLine }
+func (s *Selector) ByFunction() bool { return s.Kind.InFile() && !s.ByAddress && !s.ByLine }
 
 // parseLine parses FILE:LINE, FILE:FIRST-LAST or FILE:*. ok is false if s.Function is none of
 // these: the parts of names in C++ are separated by two colons.

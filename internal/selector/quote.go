@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -59,7 +60,7 @@ func Probe(path, provider, name string) string {
 	if path != "" {
 		out = QuotePath(path) + ":" + out
 	}
-	if first, _, _ := strings.Cut(out, ":"); first == Uprobe.String() || first == Uretprobe.String() {
+	if first, _, _ := strings.Cut(out, ":"); first != "" && slices.Contains(kinds[:], first) {
 		return `\` + out
 	}
 	return out

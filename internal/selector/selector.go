@@ -17,28 +17,37 @@ const (
 	USDT      Kind = iota // probes, by provider and name
 	Uprobe                // entries of functions
 	Uretprobe             // returns from functions
+	Kprobe                // entries of functions of the kernel
+	Kretprobe             // returns from these
 )
 
+// kinds has the words of kinds with which selectors begin.
+var kinds = [...]string{Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe"}
+
 func (k Kind) String() string {
-	switch k {
-	case Uprobe:
-		return "uprobe"
-	case Uretprobe:
-		return "uretprobe"
+	if k == USDT {
+		return "usdt"
 	}
-	return "usdt"
+	return kinds[k]
 }
+
+// InFile reports whether such selectors name functions in files, or places in them.
+func (k Kind) InFile() bool { return k == Uprobe || k == Uretprobe }
+
+// InKernel reports whether such selectors name functions of the kernel.
+func (k Kind) InKernel() bool { return k == Kprobe || k == Kretprobe }
 
 // Selector is a parsed selection of probes or functions.
 type Selector struct {
 	Kind Kind
 	// Path, Provider, Name and Function are the patterns as written. Path is empty if
-	// any path matches. Function is for uprobes; Provider and Name are for USDT
-	// probes.
+	// any path matches. Function is for functions; Provider and Name are for USDT
+	// probes. For functions of the kernel, Provider is the module, empty for any.
 	Path, Provider, Name, Function string
 	// Offset is the N of FUNC+N: the distance in bytes of an instruction from the
 	// entry of the function. If ByAddress is set, the selector names no function, and
-	// Address is the address of an instruction in the file.
+	// Address is the address of an instruction in the file. For functions of the kernel,
+	// Address is the one of several with one name, 0 for all.
 	Offset, Address uint64
 	ByAddress       bool
 	// ByLine says that the selector names lines of source files, from Line to LastLine,
@@ -82,6 +91,13 @@ func parse(s string) (sel Selector, err error) {
 		if sel.Function == "" {
 			return sel, fmt.Errorf("the function is empty: want %s:PATH:FUNC, with '*' for any", first)
 		}
+	case "kprobe", "kretprobe":
+		if sel.Kind = Kprobe; first == "kretprobe" {
+			sel.Kind = Kretprobe
+		}
+		if err := sel.parseKernel(rest); err != nil {
+			return sel, err
+		}
 	default:
 		// A path may have colons; providers and names have none.
 		name := lastColon(s)
@@ -104,9 +120,11 @@ func parse(s string) (sel Selector, err error) {
 			return sel, fmt.Errorf("the path is empty: want [PATH:]PROVIDER:NAME, with '*' for any")
 		}
 	}
-	function, file, err := sel.parseFunction()
-	if err != nil {
-		return sel, err
+	function, file := sel.Function, ""
+	if !sel.Kind.InKernel() {
+		if function, file, err = sel.parseFunction(); err != nil {
+			return sel, err
+		}
 	}
 	absolute := sel.Path
 	if strings.HasPrefix(absolute, "./") || strings.HasPrefix(absolute, "../") {
@@ -171,6 +189,8 @@ func Unite(selectors ...*Selector) {
 // String returns the selector in the syntax of Parse.
 func (s *Selector) String() string {
 	switch {
+	case s.Kind.InKernel():
+		return s.kernelString()
 	case s.Kind != USDT:
 		return s.Kind.String() + ":" + s.Path + ":" + s.Function
 	case s.Path != "":
@@ -216,6 +236,9 @@ func (s *Selector) Words() []string {
 // also compared with the last element of the path; for a library, the pattern may
 // omit the end of the version. A path may lead to the object through symbolic links.
 func (s *Selector) MatchPath(path string) bool {
+	if s.Kind.InKernel() {
+		return false
+	}
 	if s.Path == "" || s.path.match(path) || s.absolute.match(path) || s.resolved != "" && s.resolved == path || slices.Contains(s.others, path) {
 		return true
 	}

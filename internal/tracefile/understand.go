@@ -45,7 +45,10 @@ func (d *Site) probe() (*reader.Probe, error) {
 	if fn := p.Function; fn != nil {
 		out.Target = &reader.Function{Symbols: fn.Symbols, Path: p.Path, Address: fn.Address, Size: fn.Size}
 	}
-	if (out.Target != nil) != (kind != reader.USDT) {
+	if kind.InKernel() {
+		out.Kernel = &reader.KernelFunction{}
+	}
+	if (out.Target != nil) != (kind == reader.Uprobe || kind == reader.Uretprobe) {
 		return nil, fmt.Errorf("a %v has no function, or a probe has one", kind)
 	}
 	return out, nil

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"cmp"
+	"debug/elf"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,21 +23,23 @@ import (
 
 // Binder turns probes into signatures and schemas.
 type Binder struct {
-	Hook      query.Hook
-	MaxString int
-	Strings   []StringArg
-	Follow    []string
-	Args      FunctionArgs
-	Condition *filter.Expr
-	On        *filter.Expr // a condition that is tested here: records hold what it asks for
-	Aggregate *Layout      // nil to record events
-	Objects   operand.Objects
-	Sample    int // see query.Signature
-	Signal    query.Signal
-	Omit      query.Omit
-	Stack     int        // addresses of the stack that records hold; 0 for no stack
-	Unwind    bool       // whether records hold a copy of the stack instead
-	Used      *OptionUse // nil if nobody asks
+	Hook query.Hook
+	// KernelHook is the hook at functions of the kernel.
+	KernelHook query.Hook
+	MaxString  int
+	Strings    []StringArg
+	Follow     []string
+	Args       FunctionArgs
+	Condition  *filter.Expr
+	On         *filter.Expr // a condition that is tested here: records hold what it asks for
+	Aggregate  *Layout      // nil to record events
+	Objects    operand.Objects
+	Sample     int // see query.Signature
+	Signal     query.Signal
+	Omit       query.Omit
+	Stack      int        // addresses of the stack that records hold; 0 for no stack
+	Unwind     bool       // whether records hold a copy of the stack instead
+	Used       *OptionUse // nil if nobody asks
 	// Recorded says that conditions and aggregations are computed from records, by
 	// package tally: see Schema.Computed. For local sites that is so in any case.
 	Recorded bool
@@ -91,7 +94,10 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		key.types, key.blockReg, key.blockOffset, key.blockSize = p.Type.Struct, rec.BlockReg, rec.BlockOffset, rec.BlockSize
 		key.flags = rec.Flags
 	}
-	if b.known(p) != nil {
+	switch {
+	case p.Kernel != nil:
+		key.probe = fmt.Sprint(p.Kernel.Params, p.Kernel.Gone, p.Kernel.Err)
+	case b.known(p) != nil:
 		key.probe = p.Provider + ":" + p.Name
 	}
 	var err error
@@ -180,7 +186,12 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 		return nil, err
 	}
 	sc := NewSchema(&query.Signature{Layout: record.Layout{Limit: b.MaxString}, Hook: b.Hook})
+	if p.Kind.InKernel() {
+		sc.Sig.Hook = b.KernelHook
+	}
 	switch {
+	case p.Kind.InKernel():
+		b.bindKernel(sc, s, regs)
 	case s.Local:
 		err := b.bindLocal(sc, s)
 		b.bindStack(sc, s, regs)
@@ -300,7 +311,7 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 		var str *StringArg
 		if err == nil {
 			name := f.Name
-			if p.Target == nil {
+			if p.Target == nil && !b.namesString(p, name) {
 				name = shape.ArgName(i)
 			}
 			str = b.stringArg(p, name, &op, a.Float, knownString(known, i))
@@ -341,4 +352,39 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 		}
 		return operand.Operand{}, nil
 	})
+}
+
+// halvesOf returns the two words of an argument of 16 bytes, as compilers pass
+// structs and __int128: in two registers, where the ABI determines the second
+// (notes.Arg.Pair), or side by side in memory. The note does not say which type
+// it is; low is the first word in memory.
+func halvesOf(a notes.Arg, c elf.Class) (low, high notes.Arg, ok bool) {
+	if a.Size != 16 || c != elf.ELFCLASS64 || a.Err != nil || a.Float {
+		return a, a, false
+	}
+	a.Size, a.Signed = 8, false
+	low, high = a, a
+	switch {
+	case a.Kind == notes.Reg && a.Pair != "":
+		low.Pair, high.Pair, high.Reg = "", "", a.Pair
+	case a.Kind == notes.Mem:
+		high.Disp += 8
+	default:
+		return a, a, false
+	}
+	return low, high, true
+}
+
+// bindHalves reads both words of an argument into a struct of two fields.
+func (sc *Schema) bindHalves(f *shape.Field, low, high operand.Operand) {
+	f.Source, f.Kind = shape.FromStruct, reader.Other
+	for _, half := range []struct {
+		name string
+		op   operand.Operand
+	}{{"low", low}, {"high", high}} {
+		read := sc.Sig.Read(half.op)
+		f.Parts = append(f.Parts, shape.Field{
+			Name: half.name, Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Read: read, Offset: record.Slot(read),
+		})
+	}
 }

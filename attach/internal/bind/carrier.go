@@ -23,9 +23,19 @@ func unmatched(format string, args ...any) error {
 // from the same functions.
 func (l *PairLayout) calls() bool {
 	end := l.End
-	end.Kind = selector.Uprobe
-	return l.Start.Kind == selector.Uprobe && l.End.Kind == selector.Uretprobe && l.Start.String() == end.String()
+	switch end.Kind {
+	case selector.Uretprobe:
+		end.Kind = selector.Uprobe
+	case selector.Kretprobe:
+		end.Kind = selector.Kprobe
+	default:
+		return false
+	}
+	return l.Start.Kind == end.Kind && l.Start.String() == end.String()
 }
+
+// KernelCalls reports whether these functions are the kernel's.
+func (l *PairLayout) KernelCalls() bool { return l.Start.Kind == selector.Kprobe && l.calls() }
 
 // carrierOf returns the carrier of code at the site.
 func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrier, error) {
@@ -35,6 +45,10 @@ func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrie
 	}
 	word64 := p.Class == elf.ELFCLASS64
 	switch {
+	case p.Kind.InKernel() && l.calls():
+		return site.ByFrame, nil
+	case p.Kind.InKernel():
+		return site.ByThread, nil
 	case p.Target != nil && p.Target.Convention.IsGo():
 		// Functions of ABI0 do not keep the goroutine in its register, except on
 		// arm64, where the register holds nothing else.
@@ -98,7 +112,12 @@ type function struct {
 }
 
 // callee returns the function of a site.
-func callee(s *site.Site) function { return function{s.Probe.Path, s.PID, s.Probe.Target.Address} }
+func callee(s *site.Site) function {
+	if s.Probe.Kind.InKernel() {
+		return function{address: s.Probe.Location}
+	}
+	return function{s.Probe.Path, s.PID, s.Probe.Target.Address}
+}
 
 // carry decides by which carriers the sites of plan are matched. It refuses sites
 // whose carrier is not known, or differs from that of the other half of the pair
@@ -107,7 +126,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 	unreturned := map[function]error{}
 	for i := range plan {
 		s := &plan[i]
-		if !l.calls() || s.Probe.Kind != reader.Uretprobe {
+		if !l.calls() || s.Probe.Kind != reader.Uretprobe && s.Probe.Kind != reader.Kretprobe {
 			continue
 		}
 		if s.Reason == nil && s.Probe.AtRET && s.Probe.Displacement() == 0 {
@@ -134,7 +153,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 			s.Reason = &Misfit{err}
 			continue
 		}
-		if role == query.RoleStart && s.Probe.Target != nil && unreturned[callee(s)] != nil {
+		if role == query.RoleStart && (s.Probe.Target != nil || s.Probe.Kind.InKernel()) && unreturned[callee(s)] != nil {
 			s.Reason = fmt.Errorf("its return is not traced: %w", unreturned[callee(s)])
 			continue
 		}
@@ -157,7 +176,9 @@ func (l *PairLayout) carry(plan site.Plan) {
 // processes: the thread and the place of the frame for threads and calls, the
 // process and the goroutine's address for goroutines, and the process and what
 // says the goroutine and the frame for calls in Go.
-func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (words [2]query.Input, err error) {
+//
+// returned is what has to be added to the stack pointer at the kernel's returns.
+func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers, returned int64) (words [2]query.Input, err error) {
 	word := func(source query.Source) query.Input {
 		return query.Input{Source: source, Kind: reader.Uint, Size: 8}
 	}
@@ -182,6 +203,15 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers) (wo
 	case site.ByFrame:
 		words[0] = word(query.InputThread)
 		switch {
+		case p.Kind.InKernel():
+			name := "rsp"
+			if arm {
+				name = "sp"
+			}
+			if p.Kind == reader.Kprobe {
+				returned = 0
+			}
+			words[1], err = register(name, returned)
 		case p.Target.Convention.IsGo():
 			words[0], words[1] = query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}, word(query.InputGoCall)
 		case arm:
@@ -208,7 +238,11 @@ func (b *Binder) recordCarrier(sc *Schema, s *site.Site, regs *operand.Registers
 	if sc.carrier = s.Carrier; b.Keep && (s.Carrier == site.NoCarrier || sc.Sig.Reads() >= record.MaxReads-1) {
 		return
 	}
-	words, err := carrierInputs(s.Carrier, &s.Probe, regs)
+	returned := int64(0)
+	if matched {
+		returned = b.Aggregate.Pairs.KernelReturn
+	}
+	words, err := carrierInputs(s.Carrier, &s.Probe, regs, returned)
 	if err != nil {
 		return // bindPair says so
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -20,10 +22,49 @@ func KeyStrings(keys []string) (args []StringArg) {
 	return args
 }
 
+// IsFunctionKey reports whether a key stands for the function, or for what has it, at a site of p: they
+// are functions of files, or of the kernel.
+func IsFunctionKey(text string, p *reader.Probe) bool {
+	return (text == "func" || text == "module") && p.Kind != reader.USDT && p.Source == nil
+}
+
+// GroupName returns what is the same at the sites of a probe in keys of groups: its name or, if groups
+// are made by less than that, its function or module.
+func (l *Layout) GroupName(p *reader.Probe) string {
+	function, module := false, false
+	for _, text := range l.Wanted.By {
+		if text == "probe" || !IsFunctionKey(text, p) && (text == "func" || text == "module") {
+			return site.Name(p)
+		}
+		function, module = function || text == "func", module || text == "module"
+	}
+	if !function && !module {
+		return site.Name(p)
+	}
+	out := "by"
+	if function {
+		out += " func " + FunctionName(p)
+	}
+	if module {
+		out += " module " + p.Provider
+	}
+	return out
+}
+
+// FunctionName returns the name of the function at a site, without the address by which the kernel's of
+// equal names are told apart.
+func FunctionName(p *reader.Probe) string {
+	if p.Kind.InKernel() {
+		name, _ := selector.SplitAddress(p.Name)
+		return name
+	}
+	return p.Name
+}
+
 // part returns the part of a key that stands for what the text says at a site of p.
 func (s *Schema) part(p *reader.Probe, text string) (part query.Part, err error) {
 	part.Size = 8
-	if text == "probe" {
+	if text == "probe" || IsFunctionKey(text, p) {
 		part.In = query.Input{Source: query.InputProbe, Kind: reader.String, Size: 4}
 		return part, nil
 	}

@@ -3,6 +3,7 @@ package bind
 import (
 	"slices"
 
+	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
@@ -12,6 +13,9 @@ import (
 // known returns what is known of a probe's arguments from elsewhere than its object, nil
 // if nothing is.
 func (b *Binder) known(p *reader.Probe) *prototype.Prototype {
+	if p.Kind.InKernel() {
+		return kernfunc.Known(p)
+	}
 	if p.Type != nil || p.Target != nil || len(b.Prototypes.Of(p.Provider, p.Name)) == 0 {
 		return nil
 	}

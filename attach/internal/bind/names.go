@@ -2,6 +2,7 @@ package bind
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,12 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input
 	f, err := s.Resolve(name)
 	if err != nil && name == "probe" {
 		return query.Input{}, fmt.Errorf("%s has no argument %[2]s, and conditions do not know the %[2]s: name it as PROBE, or an argument that no other has: %w", site.Name(p), name, err)
+	}
+	if err != nil && p.Kernel != nil {
+		var none *shape.NoArgument
+		if why := lacksKernel(p, name); p.Kernel.Err != nil || errors.Is(why, errGone) || name == retval || !errors.As(err, &none) {
+			return query.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, why)
+		}
 	}
 	if err != nil {
 		return query.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, err)

@@ -108,12 +108,13 @@ func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
 	has := func(k selector.Kind) bool {
 		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })
 	}
+	kernel, kernelReturn := has(selector.Kprobe), has(selector.Kretprobe)
 	lines := slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.ByLine })
-	if a.variable != "" && (!lines || a.variable == "none") {
+	if a.variable != "" && (!lines && !kernel && !kernelReturn || a.variable == "none") {
 		return fmt.Errorf("functions have no argument %q, but arg0, arg1 and so on, and retval; lines of source files have variables", a.variable)
 	}
 	_, result := a.types[retval]
-	switch entry, ret := has(selector.Uprobe), has(selector.Uretprobe); {
+	switch entry, ret := has(selector.Uprobe) || kernel, has(selector.Uretprobe) || kernelReturn; {
 	case a.given && !entry && !ret:
 		return errors.New("it names arguments of functions, and no selector names functions")
 	case (a.result || result) && !ret:

@@ -23,6 +23,10 @@ type PairLayout struct {
 	Pending    int      // how many keys of starts may wait; 0 for the default of pairs that are recorded
 	carried    carried
 
+	// KernelReturn is what has to be added to the stack pointer at returns of the kernel's functions
+	// for the one at their entries.
+	KernelReturn int64
+
 	Whole  bool          // pairs are recorded and not added up; StartArgsSize are the most bytes of a start's record
 	Slower time.Duration // pairs that took no longer are not recorded; 0 to record all
 
@@ -127,7 +131,7 @@ func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (
 	if sc.saved {
 		words, err = sc.savedWords(s.Carrier, p)
 	} else {
-		words, err = programWords(s.Carrier, p)
+		words, err = l.programWords(s.Carrier, p)
 	}
 	for i, in := range words {
 		if (in.Source == query.InputRegister || in.Source == query.InputGoCall) && sc.Carrier >= 0 {
@@ -142,12 +146,12 @@ func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (
 }
 
 // programWords returns the words that identify a carrier for programs on this machine.
-func programWords(c site.Carrier, p *reader.Probe) ([2]query.Input, error) {
+func (l *PairLayout) programWords(c site.Carrier, p *reader.Probe) ([2]query.Input, error) {
 	regs, err := operand.HostRegisters(p.Machine, p.Class)
 	if err != nil {
 		return [2]query.Input{}, err
 	}
-	return carrierInputs(c, p, regs)
+	return carrierInputs(c, p, regs, l.KernelReturn)
 }
 
 // agree checks that the keys of starts and ends can be equal, and that all starts

@@ -47,7 +47,7 @@ func parseString(s string) (StringArg, error) {
 	}
 	if open := strings.IndexByte(t.arg, '['); open >= 0 {
 		var closed bool
-		if t.length, closed = strings.CutSuffix(t.arg[open+1:], "]"); !closed || !isArgName(t.length) {
+		if t.length, closed = strings.CutSuffix(t.arg[open+1:], "]"); !closed || !isName(t.length) {
 			return fail(errStringArg)
 		}
 		t.arg = t.arg[:open]
@@ -59,10 +59,22 @@ func parseString(s string) (StringArg, error) {
 		}
 		t.arg, t.follow, t.offset = t.arg[:arrow], true, int64(n)
 	}
-	if !isArgName(t.arg) && (t.arg != retval || t.length != "") {
+	if !isName(t.arg) && (t.arg != retval || t.length != "") {
 		return fail(errStringArg)
 	}
 	return t, nil
+}
+
+// isName reports whether s is argN, or may be the name of an argument of a function of the kernel.
+func isName(s string) bool {
+	for i, c := range s {
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	numbered := strings.HasPrefix(s, "arg") && strings.Trim(s[len("arg"):], "0123456789") == ""
+	return s != "" && s != retval && (!numbered || isArgName(s))
 }
 
 func isArgName(s string) bool {
@@ -149,6 +161,15 @@ func (t *StringArg) ofGo() *StringArg {
 
 // lengthArg returns the argument that holds a length, nil if there is none.
 func lengthArg(p *reader.Probe, name string) *notes.Arg {
+	if p.Kernel != nil && p.Kind == reader.Kprobe {
+		args := p.Arguments()
+		for i := range args {
+			if (shape.ArgName(i) == name || p.Kernel.Params[i].Name == name) && args[i].Err == nil {
+				return &args[i]
+			}
+		}
+		return nil
+	}
 	if p.Target != nil {
 		i, _ := shape.ArgNumber(name)
 		if a, err := p.Target.Argument(i); err == nil && p.Kind == reader.Uprobe {

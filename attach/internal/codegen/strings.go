@@ -88,6 +88,9 @@ func (g *generator) copySized(s record.String, to func(), limit int32, failed st
 // readers are the helpers that copy memory of the traced program, the cheap one
 // first.
 func (g *generator) readers(mayCopy bool) []asm.BuiltinFunc {
+	if g.kind.hook.Kernel {
+		return []asm.BuiltinFunc{asm.FnProbeRead} // of both: which, the address says
+	}
 	if mayCopy {
 		return []asm.BuiltinFunc{asm.FnProbeReadUser, asm.FnCopyFromUser}
 	}
@@ -138,11 +141,15 @@ func (g *generator) copyTerminated(slot int, to func(), limit int, failed string
 	pointer := func() { g.emit(asm.LoadMem(asm.R3, regRecord, g.recordSlot(slot), asm.DWord)) }
 	pointer()
 	g.emit(asm.JLT.Imm(asm.R3, firstPage, failed))
+	read := asm.FnProbeReadUserStr
+	if g.kind.hook.Kernel {
+		read = asm.FnProbeReadStr
+	}
 	try := func() {
 		pointer()
 		g.emit(asm.Mov.Imm(asm.R2, int32(limit+2)))
 		to()
-		g.emit(asm.FnProbeReadUserStr.Call(), asm.JSGT.Imm(asm.R0, 0, ok))
+		g.emit(read.Call(), asm.JSGT.Imm(asm.R0, 0, ok))
 	}
 	try()
 	if g.kind.sleeps {

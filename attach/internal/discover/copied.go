@@ -37,7 +37,7 @@ func (d *Search) namedIn(pid int, path string) bool {
 	if !d.mayMatch(path) {
 		return false
 	}
-	if slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT && s.MatchPath(path) }) {
+	if slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind.InFile() && s.MatchPath(path) }) {
 		return true
 	}
 	file, err := procfs.OpenIn(pid, path)

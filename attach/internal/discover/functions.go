@@ -18,12 +18,12 @@ func (d *Search) wantsProbes() bool {
 }
 
 func (d *Search) wantsFunctions() bool {
-	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT })
+	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind.InFile() })
 }
 
 // mayHaveFunctions reports whether a selector names functions of the object at path.
 func (d *Search) mayHaveFunctions(path string) bool {
-	may := slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind != selector.USDT && s.MatchPath(path) })
+	may := slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind.InFile() && s.MatchPath(path) })
 	if may && !d.thorough {
 		d.countFunctions(path, -d.functions[path]) // anew: several processes may have mapped the object
 	}
@@ -212,6 +212,10 @@ func (d *Search) installed(name string) {
 
 // Selects reports whether the selector names the probe.
 func Selects(s *selector.Selector, p *reader.Probe) bool {
+	if p.Kind.InKernel() {
+		name, _ := selector.SplitAddress(p.Name)
+		return (p.Kind == reader.Kretprobe) == (s.Kind == selector.Kretprobe) && s.MatchKernel(p.Provider, name, p.Location)
+	}
 	if p.Target == nil {
 		return s.Match(p.Path, p.Provider, p.Name)
 	}

@@ -74,6 +74,9 @@ func (d *Search) NoMatch() (errs []error) {
 }
 
 func (d *Search) noMatch(i int) error {
+	if d.selectors[i].Kind.InKernel() && d.where == "" {
+		return d.noKernel(i)
+	}
 	sel, pids := d.selectors[i].String(), d.procs.PIDs
 	searched := "in the files that processes of this machine have mapped"
 	switch {
@@ -188,7 +191,7 @@ func (d *Search) stripped(path string) bool {
 // noFunction says what there is in place of the functions that a selector
 // names, "" if the selector is for probes.
 func (d *Search) noFunction(s *selector.Selector) string {
-	if s.Kind == selector.USDT {
+	if !s.Kind.InFile() {
 		return ""
 	}
 	objects, functions, object := 0, 0, ""

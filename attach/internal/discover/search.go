@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/maplog"
 	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -52,6 +53,8 @@ type Search struct {
 	has       string          // what there is
 	providers map[string]bool // of named processes, as patterns; some of them
 	matched   []bool
+	hot       []int                 // by selector: functions of the kernel that were left out
+	table     *kernfunc.Table       // of the kernel, if a selector names its functions
 	near      []near                // by selector: what one without a match may have meant
 	again     bool                  // not the first look
 	words     [][]string            // by selector, see wordsOf
@@ -88,7 +91,7 @@ type Search struct {
 // New returns a search in the processes, or in all if procs names none.
 func New(selectors []selector.Selector, procs *process.Set) *Search {
 	d := &Search{
-		selectors: selectors, procs: procs, matched: make([]bool, len(selectors)), near: make([]near, len(selectors)), functions: map[string]int{}, providers: map[string]bool{}, code: map[string]objectCode{},
+		selectors: selectors, procs: procs, matched: make([]bool, len(selectors)), hot: make([]int, len(selectors)), near: make([]near, len(selectors)), functions: map[string]int{}, providers: map[string]bool{}, code: map[string]objectCode{},
 		seen: map[siteKey]bool{}, mapped: map[int]map[procfs.ID]bool{}, files: map[int]map[procfs.ID]*mappedFile{},
 		read: map[procfs.ID]*fileState{}, lower: map[overlay.Inode]*fileState{}, mappings: map[mapping]mappingState{},
 	}
@@ -105,6 +108,11 @@ func (d *Search) First(ctx context.Context) (Sites, error) {
 	found, err := d.More(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for i := range d.selectors {
+		if !d.matched[i] && d.selectors[i].Kind.InKernel() {
+			return found, d.noMatch(i)
+		}
 	}
 	for try := 0; ; try++ {
 		i := slices.Index(d.matched, false)
@@ -146,7 +154,14 @@ func (d *Search) Halfway() bool { return len(d.rest) > 0 }
 func (d *Search) some(ctx context.Context, urgent func() bool) (Sites, error) {
 	d.begin(ctx)
 	var err error
-	if len(d.procs.PIDs) > 0 {
+	if !d.again && InKernel(d.selectors) {
+		if err := d.kernel(); err != nil {
+			return nil, err
+		}
+	}
+	if d.onlyKernel() && len(d.selectors) > 0 {
+		// Nothing is in files.
+	} else if len(d.procs.PIDs) > 0 {
 		err = d.processes()
 	} else {
 		err = d.machine(urgent)
@@ -292,7 +307,7 @@ func Among(selectors []selector.Selector, probes []reader.Probe, where string) (
 	d = New(selectors, &process.Set{})
 	d.where, d.has = where, namesOf(probes)
 	for i := range probes {
-		if p := &probes[i]; p.Target != nil && !d.amongFunctions(p) || p.Target == nil && d.add(p, 0) == nil {
+		if p := &probes[i]; p.Kind != reader.USDT && !d.amongFunctions(p) || p.Kind == reader.USDT && d.add(p, 0) == nil {
 			continue
 		}
 		which = append(which, i)

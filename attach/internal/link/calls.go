@@ -17,6 +17,10 @@ import (
 type Calls interface {
 	// LinkMulti makes a uprobe_multi link for the group's sites with those indices.
 	LinkMulti(g *Group, sites []int) (fd int, err error)
+	// LinkKernel makes a kprobe_multi link for the group's sites with those indices.
+	LinkKernel(g *Group, sites []int) (fd int, err error)
+	// OpenKprobe opens a perf event on a function of the kernel.
+	OpenKprobe(g *Group, s *Site) (fd int, err error)
 	// OpenUprobe opens a perf event on a uprobe at a site.
 	OpenUprobe(g *Group, s *Site) (fd int, err error)
 	// LinkEvent links the group's program to a perf event.
@@ -251,4 +255,63 @@ func infoOf(fd int) (count, pid uint32, err error) {
 		return 0, 0, errno
 	}
 	return info.count, info.pid, nil
+}
+
+// multiKernel is what BPF_LINK_CREATE reads for kprobe_multi (include/uapi/linux/bpf.h).
+type multiKernel struct {
+	prog, target, attachType, flags uint32
+	multiFlags, count               uint32
+	symbols, addresses, cookies     uint64
+}
+
+func (kernelCalls) LinkKernel(g *Group, sites []int) (fd int, err error) {
+	addresses, cookies := make([]uint64, len(sites)), make([]uint64, len(sites))
+	for k, i := range sites {
+		addresses[k], cookies[k] = g.Sites[i].Offset, g.Sites[i].Cookie
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(&addresses[0])
+	pin.Pin(&cookies[0])
+	attr := multiKernel{
+		prog: uint32(g.Prog.FD()), attachType: uint32(ebpf.AttachTraceKprobeMulti), count: uint32(len(sites)),
+		addresses: uint64(uintptr(unsafe.Pointer(&addresses[0]))), cookies: uint64(uintptr(unsafe.Pointer(&cookies[0]))),
+	}
+	if g.Returns {
+		attr.multiFlags = 1 // BPF_F_KPROBE_MULTI_RETURN
+	}
+	return createLink(g.Prog, unsafe.Pointer(&attr), unsafe.Sizeof(attr))
+}
+
+func (kernelCalls) OpenKprobe(g *Group, s *Site) (fd int, err error) {
+	typ, err := kprobePMU()
+	if err != nil {
+		return 0, err
+	}
+	attr := unix.PerfEventAttr{Type: typ, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Ext2: s.Offset} // kprobe_addr
+	if g.Returns {
+		attr.Config = 1 // PERF_PROBE_CONFIG_IS_RETPROBE, kernel/events/core.c
+	}
+	r, err := shield.Syscall(unix.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), ^uintptr(0), 0, ^uintptr(0), unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return 0, fmt.Errorf("perf_event_open: %w", err)
+	}
+	return int(r), nil
+}
+
+// wordsOf returns the beginning of what the kernel knows of a link (struct bpf_link_info,
+// include/uapi/linux/bpf.h).
+func wordsOf(fd int) (*[16]uint64, error) {
+	info := new([16]uint64)
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	pin.Pin(info)
+	attr := struct {
+		fd, size uint32
+		info     uint64
+	}{uint32(fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
+	if _, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr)); errno != 0 {
+		return nil, errno
+	}
+	return info, nil
 }

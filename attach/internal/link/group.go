@@ -26,6 +26,7 @@ type Group struct {
 	File    procfs.ID   // handed on to the links, see [Link.File]
 	PID     int         // the only process in which the sites fire, 0 for all processes
 	Ended   func() bool // reports whether the process of PID has ended; unused if PID is 0
+	Kernel  bool        // the sites are functions of the kernel, and Offset their addresses
 	Returns bool        // the sites are returns from functions
 	Session bool        // the program runs at their entry and again when they return
 	Prog    *ebpf.Program
@@ -98,6 +99,8 @@ func (g *Group) wholeError(err error) error {
 		return err
 	case errors.Is(err, os.ErrPermission):
 		return privilege.Explain("attach to "+g.Path, err)
+	case g.Kernel && (errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH)):
+		return nil // there is no such function, any more
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
 		return &goneError{path: g.Path, pid: g.PID, ended: g.ended()}
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),

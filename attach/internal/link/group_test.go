@@ -37,6 +37,10 @@ func (k *refusing) LinkMulti(g *Group, sites []int) (int, error) {
 	return k.descriptor()
 }
 
+func (k *refusing) LinkKernel(g *Group, sites []int) (int, error) { return k.LinkMulti(g, sites) }
+
+func (k *refusing) OpenKprobe(g *Group, s *Site) (int, error) { return k.OpenUprobe(g, s) }
+
 func (k *refusing) OpenUprobe(_ *Group, s *Site) (int, error) {
 	k.asked = append(k.asked, fmt.Sprintf("open %d", s.Offset))
 	if err := k.events[s.Offset]; err != nil {

@@ -18,6 +18,10 @@ const (
 	Auto  Kind = iota // the first of the following that the kernel has
 	Multi             // see multi.go
 	Perf              // see perf.go
+
+	// For functions of the kernel, see [ChooseKernel]:
+	KernelMulti // see kernelmulti.go
+	KernelPerf  // see kernelperf.go
 )
 
 // mechanisms has the mechanism of each kind, the best first.
@@ -25,6 +29,9 @@ var mechanisms = [...]mechanism{
 	Auto:  {name: "auto"},
 	Multi: multiLinks,
 	Perf:  perfEvents,
+
+	KernelMulti: kernelMultiLinks,
+	KernelPerf:  kernelEvents,
 }
 
 // mechanism is what a kind of link is and does.
@@ -48,7 +55,7 @@ type mechanism struct {
 }
 
 func (k Kind) String() string {
-	if k < 0 || int(k) >= len(mechanisms) {
+	if k < 0 || k > Perf { // the others are nobody's choice
 		return fmt.Sprintf("LinkKind(%d)", int(k))
 	}
 	return mechanisms[k].name
@@ -70,7 +77,7 @@ func (k Kind) Led() bool { return mechanisms[k].led }
 
 // Check returns an error if there is no such kind.
 func (k Kind) Check() error {
-	if k < Auto || int(k) >= len(mechanisms) {
+	if k < Auto || k > Perf {
 		return fmt.Errorf("%d is no kind of link", int(k))
 	}
 	return nil
@@ -78,8 +85,21 @@ func (k Kind) Check() error {
 
 // Choose returns want, or the best kind for [Auto], if this kernel has it. filtered
 // says that links will be restricted to a process.
-func Choose(want Kind, filtered bool) (Kind, error) {
-	for k := Auto + 1; int(k) < len(mechanisms); k++ {
+func Choose(want Kind, filtered bool) (Kind, error) { return choose(want, Multi, Perf, filtered) }
+
+// ChooseKernel is Choose for functions of the kernel: it returns the kind for them that is like want.
+func ChooseKernel(want Kind) (Kind, error) {
+	if err := hasKprobes(); err != nil {
+		return 0, err
+	}
+	if want != Auto {
+		want += KernelMulti - Multi
+	}
+	return choose(want, KernelMulti, KernelPerf, false)
+}
+
+func choose(want, first, last Kind, filtered bool) (Kind, error) {
+	for k := first; k <= last; k++ {
 		m := &mechanisms[k]
 		if want != Auto && want != k {
 			continue

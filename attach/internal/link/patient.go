@@ -24,6 +24,14 @@ func (p patient) OpenUprobe(g *Group, s *Site) (int, error) {
 	return p.wait(g, func() (int, error) { return p.Calls.OpenUprobe(g, s) })
 }
 
+func (p patient) LinkKernel(g *Group, sites []int) (int, error) {
+	return p.wait(g, func() (int, error) { return p.Calls.LinkKernel(g, sites) })
+}
+
+func (p patient) OpenKprobe(g *Group, s *Site) (int, error) {
+	return p.wait(g, func() (int, error) { return p.Calls.OpenKprobe(g, s) })
+}
+
 func (p patient) LinkEvent(g *Group, event int, cookie uint64) (int, error) {
 	return p.wait(g, func() (int, error) { return p.Calls.LinkEvent(g, event, cookie) })
 }

@@ -56,7 +56,9 @@ func attachPerf(ctx context.Context, a *attempt) error {
 		if whole := a.wholeError(err); whole != nil {
 			return whole
 		}
-		a.outcomes[i] = siteError(err)
+		if a.outcomes[i] = siteError(err); a.Kernel {
+			a.outcomes[i] = kernelError(err)
+		}
 	}
 	return nil
 }
@@ -66,7 +68,7 @@ var errProgram = errors.New("the program was not loaded for perf events")
 
 // attachEvent opens a perf event for a site and links the program to it.
 func (a *attempt) attachEvent(s *Site) (Link, error) {
-	event, err := a.calls.OpenUprobe(a.Group, s)
+	event, err := a.openEvent(s)
 	if err != nil {
 		return Link{}, err
 	}
@@ -81,23 +83,34 @@ func (a *attempt) attachEvent(s *Site) (Link, error) {
 		}
 		return Link{}, errors.Join(err, shield.Close(event))
 	}
-	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, fd: fd, event: event}
+	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: a.Kernel, fd: fd, event: event}
 	if a.ended() {
 		return Link{}, errors.Join(unix.ESRCH, l.Stop(), shield.Close(event))
 	}
 	return l, nil
 }
 
+// openEvent opens the perf event.
+func (a *attempt) openEvent(s *Site) (fd int, err error) {
+	if a.Kernel {
+		return a.calls.OpenKprobe(a.Group, s)
+	}
+	return a.calls.OpenUprobe(a.Group, s)
+}
+
 // uprobePMU returns the kernel's number for perf events on uprobes.
-var uprobePMU = sync.OnceValues(func() (uint32, error) {
-	const path = "/sys/bus/event_source/devices/uprobe/type"
+var uprobePMU = sync.OnceValues(func() (uint32, error) { return pmu("uprobe") })
+
+// pmu returns the kernel's number for perf events of a kind.
+func pmu(kind string) (uint32, error) {
+	path := "/sys/bus/event_source/devices/" + kind + "/type"
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return 0, fmt.Errorf("the kernel has no perf events on uprobes: %w", err)
+		return 0, fmt.Errorf("the kernel has no perf events on %ss: %w", kind, err)
 	}
 	n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 32)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", path, err)
 	}
 	return uint32(n), nil
-})
+}

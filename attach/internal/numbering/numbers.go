@@ -6,6 +6,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Numbers gives sites their numbers, and takes back the numbers of sites that
@@ -27,10 +28,11 @@ type leftNumbers struct {
 }
 
 // Give returns the numbers of the sites of plan, -1 for refused ones. groups are the
-// numbers in keys of an aggregate's groups: one for each probe. Programs that add up
+// numbers in keys of an aggregate's groups, nil for events: one for each that groupName returns. Programs that add up
 // use these, and if shared says so the sites of a probe have no other number; records and stacks
 // name the site that has fired by its own, since that says what they hold.
-func (n *Numbers) Give(plan site.Plan, schemas []*bind.Schema, aggregate, shared bool) (numbers, groups []int) {
+func (n *Numbers) Give(plan site.Plan, schemas []*bind.Schema, groupName func(*reader.Probe) string, shared bool) (numbers, groups []int) {
+	aggregate := groupName != nil
 	if n.of == nil {
 		n.byName, n.of = map[string]int{}, map[discover.Owner][]int{}
 	}
@@ -46,7 +48,7 @@ func (n *Numbers) Give(plan site.Plan, schemas []*bind.Schema, aggregate, shared
 		}
 		name, group, known := "", 0, false
 		if aggregate {
-			name = site.Name(&s.Probe)
+			name = groupName(&s.Probe)
 			group, known = n.byName[name]
 		}
 		number := group

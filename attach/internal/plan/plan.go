@@ -85,6 +85,12 @@ func (pl *Planner) Plan(p *reader.Probe, pid int) Decision {
 	s := &pl.site
 	*s = site{Decision: Decision{Path: p.Attachable(), Offset: p.Offset}, probe: p, pid: pid}
 	switch {
+	case p.Kind.InKernel(): // the kernel itself knows where it can be traced
+		if p.Kernel != nil && p.Kernel.Uncertain {
+			s.note("the kernel has several functions of this name, and does not say which of them can be traced")
+		}
+		s.Path = ""
+		return s.Decision
 	case errors.Is(p.SiteErr, reader.ErrBoundary) && pl.force:
 		s.note("forced: " + p.SiteErr.Error())
 	case errors.Is(p.SiteErr, reader.ErrBoundary):

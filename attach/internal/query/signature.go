@@ -164,6 +164,8 @@ type Hook struct {
 	Type   ebpf.ProgramType
 	Attach ebpf.AttachType // 0 for perf events
 	Sleeps bool            // programs may have memory brought in that is not resident
+	// Kernel says that the site is in the kernel: pointers may lead to its memory.
+	Kernel bool
 }
 
 // FiltersEarly reports whether the condition is tested before anything is read: it

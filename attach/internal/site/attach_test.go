@@ -49,6 +49,10 @@ func (k *kernel) LinkMulti(g *link.Group, sites []int) (int, error) {
 	return k.link(offsets...)
 }
 
+func (k *kernel) LinkKernel(g *link.Group, sites []int) (int, error) { return k.LinkMulti(g, sites) }
+
+func (k *kernel) OpenKprobe(_ *link.Group, s *link.Site) (int, error) { return k.link(s.Offset) }
+
 func (k *kernel) OpenUprobe(_ *link.Group, s *link.Site) (int, error) { return k.link(s.Offset) }
 
 func (k *kernel) LinkEvent(*link.Group, int, uint64) (int, error) { return k.link() }

@@ -36,6 +36,7 @@ type Attachment struct {
 	leaving  map[discover.Owner]chan struct{} // closed when the links are; see Leave
 	counts   counts                           // kept until the links are gone
 	detached bool
+	missed   uint64 // of links that have been closed, see Missed
 	err      error
 	pins     pins
 
@@ -210,6 +211,9 @@ func (a *Attachment) detach() (released []func()) {
 	}
 	released, a.released = a.released, nil
 	a.counts.settle()
+	for _, l := range a.links {
+		a.missed += l.Missed()
+	}
 	now, later := a.links, []link.Link(nil)
 	a.links = nil
 	if a.Halt != nil && len(now) > 0 {
@@ -295,6 +299,17 @@ func (a *Attachment) Wait(ctx context.Context) error {
 		err = errors.Join(err, more.Wait(ctx))
 	}
 	return err
+}
+
+// Missed returns how many calls of functions of the kernel never reached a program.
+func (a *Attachment) Missed() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.missed
+	for _, l := range a.links {
+		n += l.Missed()
+	}
+	return n
 }
 
 // Programs returns the programs that have a link.

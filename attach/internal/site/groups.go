@@ -19,6 +19,7 @@ type Group struct {
 	link.Group
 	sites  []groupSite
 	object *operand.Object
+	kernel link.Kind // if its sites are in the kernel
 }
 
 // attachSites attaches the group and notes the result at each site. It returns
@@ -27,6 +28,9 @@ func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, e
 	g.Sites = make([]link.Site, len(g.sites))
 	for i, s := range g.sites {
 		g.Sites[i] = link.Site{Offset: s.Offset, RefCtrOffset: s.Probe.SemaphoreOffset, Cookie: s.cookie, Opcode: s.opcode}
+	}
+	if g.Kernel {
+		kind = g.kernel
 	}
 	links, refused, err := g.Attach(ctx, kind)
 	for i, s := range g.sites {
@@ -49,6 +53,7 @@ type Groups struct {
 	Objects operand.Objects // that were planned for
 	Procs   *process.Set    // that the sites are restricted to
 	Session bool            // of the programs, see [link.Group]
+	Kernel  link.Kind       // of links to functions of the kernel
 
 	All   []*Group
 	byKey map[groupKey]*Group
@@ -91,5 +96,9 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 		g.All = append(g.All, gr)
 	}
 	g.key, g.last = key, gr
+	if s.Probe.Kind.InKernel() && !gr.Kernel {
+		gr.Kernel, gr.kernel, gr.Path = true, g.Kernel, "the kernel"
+		gr.Returns = s.Probe.Kind == reader.Kretprobe
+	}
 	gr.sites = append(gr.sites, groupSite{s, cookie})
 }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
@@ -50,7 +51,14 @@ func decodePart(p *query.Part, arg *event.Arg, b []byte, probes []*reader.Probe)
 	switch {
 	case p.In.Source == query.InputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]
-		arg.Value = site.Name(probe)
+		switch arg.Name {
+		case "func":
+			arg.Value = bind.FunctionName(probe)
+		case "module":
+			arg.Value = probe.Provider
+		default:
+			arg.Value = site.Name(probe)
+		}
 	case p.Size == query.KeyComm:
 		arg.Value = unix.ByteSliceToString(b)
 	case p.IsString():

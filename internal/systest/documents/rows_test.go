@@ -14,7 +14,7 @@ const mostFiles = 5
 
 // walls are rows that name more, with the reason.
 var walls = map[string]string{
-	"a kind of site that is not in a file (a kprobe)": "finding, deciding, binding and attaching all take a site for a place in a file",
+	"a kind of site that is not in a file, as `kprobe:` is": "finding, deciding, binding and attaching all take a site for a place in a file",
 }
 
 var (

@@ -22,7 +22,6 @@ internal/cdecl
 internal/await
 internal/mangled
 internal/fold: internal/mangled
-internal/kernfunc
 internal/limits
 internal/manpage
 internal/heldup
@@ -61,6 +60,7 @@ internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
 provider/providertest: event/args internal/btfgen internal/record internal/selector internal/tap notes provider
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
+internal/kernfunc: notes prototype reader
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
 symbols/internal/jit: symbols/internal/span
@@ -79,15 +79,15 @@ profile: event internal/printable symbols total
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms internal/procfs reader symbols
 attach/internal/filter: event internal/grammar reader
-attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/mangled internal/privilege internal/procfs internal/selector reader symbols
-attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/privilege internal/procfs internal/sys
+attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector reader symbols
+attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/query: attach/internal/filter attach/internal/operand event internal/fold internal/record internal/shape reader symbols
 attach/internal/codegen: attach/internal/filter attach/internal/operand attach/internal/query internal/kernel internal/record internal/shape notes reader
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
-attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/mangled internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach/internal/bind: attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
 attach/internal/numbering: attach/internal/bind attach/internal/discover attach/internal/site reader
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
@@ -113,7 +113,7 @@ cmd/sdttrace/internal/program: attach reader
 cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/program internal/gate internal/procfs notes reader
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
-cmd/sdttrace/internal/format: attach event internal/mangled internal/printable internal/selector notes prototype reader total
+cmd/sdttrace/internal/format: attach event internal/kernfunc internal/mangled internal/printable internal/selector notes prototype reader total
 cmd/sdttrace/internal/look: attach internal/selector prototype reader
 cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector total

@@ -23,7 +23,7 @@ const around = 4096
 func Traps(ctx context.Context, traps *bench.Traps, plan attach.Plan, wanted func(*reader.Probe) bool) (least, most time.Duration, err error) {
 	for i := range plan {
 		s := &plan[i]
-		if !s.Attached || s.Local || !wanted(&s.Probe) {
+		if !s.Attached || s.Local || s.Probe.Kind.InKernel() || !wanted(&s.Probe) {
 			continue
 		}
 		kind, code, at := codeAt(s)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/mangled"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
@@ -39,6 +40,9 @@ const maxMeanings = 1 << 14
 // prototype returns what is known of a probe's arguments beside what its object says, nil
 // if nothing is.
 func (m *Meanings) prototype(p *reader.Probe) *prototype.Prototype {
+	if known := kernfunc.Known(p); known != nil {
+		return known
+	}
 	if p == nil || p.Type != nil || p.Kind != reader.USDT || len(m.Table.Of(p.Provider, p.Name)) == 0 {
 		return nil
 	}

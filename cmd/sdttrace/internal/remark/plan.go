@@ -15,8 +15,20 @@ import (
 // Plan reports what is traced; verbose adds how the kernel probes it.
 func Plan(w io.Writer, plan attach.Plan, verbose bool) {
 	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
+	kernel := 0
+	for i := range plan {
+		if plan[i].Attached && plan[i].Probe.Kind.InKernel() {
+			kernel++
+		}
+	}
+	if kernel > manyKernel {
+		fmt.Fprintf(w, "sdttrace: %d functions of the kernel are traced: each call costs a microsecond or more, in all processes, and detaching may take seconds\n", kernel)
+	}
 	sites(w, plan, verbose)
 }
+
+// manyKernel is how many functions of the kernel need no warning.
+const manyKernel = 1000
 
 // maxFaultsShown bounds the faults that are named.
 const maxFaultsShown = 20
@@ -113,6 +125,10 @@ func printSome(w io.Writer, plan attach.Plan, fate string, all, verbose bool) {
 			more = fmt.Sprintf(" (and %d more)", c.n-1)
 		}
 		p := &c.first.Probe
+		if p.Kind.InKernel() {
+			fmt.Fprintf(w, "sdttrace: %s\n", printable.String(fmt.Sprintf("%s%s:%s%s: %s", format.KindPrefix(p), p.Provider, p.Name, more, c.remark)))
+			continue
+		}
 		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", format.KindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.remark)
 		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}

@@ -1,0 +1,90 @@
+package bind
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// bindKernel reads the arguments of a function of the kernel, or its result. Events hold all, or those
+// of Options.Args.
+func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
+	p := &s.Probe
+	known, args := b.known(p), p.Arguments()
+	if known == nil {
+		for _, name := range b.Args.names {
+			sc.Fields = append(sc.Fields, shape.Field{Name: name, Err: lacksKernel(p, name)})
+		}
+		return
+	}
+	for i := range args {
+		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(args[i])})
+	}
+	sc.bindKnown(known, args)
+	for i := range args {
+		if err := p.Kernel.Params[i].Err; err != nil {
+			args[i].Err = err
+		}
+		b.Args.retype(&args[i], sc.Fields[i].Name)
+	}
+	b.bindArguments(sc, s, regs, args, known)
+	for i := range sc.Fields {
+		sc.Places = append(sc.Places, sc.Fields[i].Name)
+	}
+	if b.Args.all || p.Kind == reader.Kretprobe && b.Args.result {
+		return
+	}
+	all := sc.Fields
+	sc.Fields = nil
+	for _, name := range b.Args.names {
+		f := shape.Field{Name: name, Err: lacksKernel(p, name)}
+		i := slices.IndexFunc(all, func(f shape.Field) bool { return f.Name == name })
+		if n, ok := shape.ArgNumber(name); ok && i < 0 && n < len(all) {
+			i = n
+		}
+		if i >= 0 {
+			f = all[i]
+		}
+		sc.Fields = append(sc.Fields, f)
+	}
+	for i := range all {
+		if !slices.ContainsFunc(sc.Fields, func(f shape.Field) bool { return f.Name == all[i].Name }) {
+			sc.Unshown = append(sc.Unshown, all[i])
+		}
+	}
+}
+
+// namesString reports whether Options.Strings call an argument of a function of the kernel by its
+// name.
+func (b *Binder) namesString(p *reader.Probe, name string) bool {
+	return p.Kind.InKernel() && slices.ContainsFunc(b.Strings, func(t StringArg) bool { return t.arg == name })
+}
+
+// errGone is why a return has no arguments.
+var errGone = errors.New("when a function of the kernel returns, its arguments are gone: they are at its entry (kprobe:)")
+
+// lacksKernel returns why a function of the kernel has no such argument.
+func lacksKernel(p *reader.Probe, name string) error {
+	var names []string
+	for i := range p.Kernel.Params {
+		names = append(names, p.Kernel.Params[i].Name)
+	}
+	_, numbered := shape.ArgNumber(name)
+	switch {
+	case p.Kernel.Err != nil:
+		return p.Kernel.Err
+	case p.Kind == reader.Kretprobe && (numbered || slices.Contains(p.Kernel.Gone, name)):
+		return errGone
+	case p.Kind == reader.Kretprobe && name == retval:
+		return errors.New("it returns nothing")
+	case p.Kind == reader.Kprobe && name == retval:
+		return errors.New("it has no result at its entry: trace kretprobe:FUNC")
+	}
+	return fmt.Errorf("it has no such argument%s", selector.Nearly(name, names))
+}

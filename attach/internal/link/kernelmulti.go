@@ -1,0 +1,80 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/features"
+	"golang.org/x/sys/unix"
+)
+
+// kernelMultiLinks are kprobe_multi links, which hold many functions of the kernel.
+var kernelMultiLinks = mechanism{
+	name:       "kprobe_multi",
+	program:    ebpf.Kprobe,
+	attachment: ebpf.AttachTraceKprobeMulti,
+	usable:     func(bool) error { return features.HaveBPFLinkKprobeMulti() },
+	since:      "Linux 5.18 has them if it was built with CONFIG_FPROBE, on arm64 Linux 6.14",
+	attach:     attachKernel,
+}
+
+// attachKernel attaches by as few links as possible.
+func attachKernel(ctx context.Context, a *attempt) error {
+	for start, end := range chunks(len(a.Sites)) {
+		sites := make([]int, 0, end-start)
+		for i := start; i < end; i++ {
+			sites = append(sites, i)
+		}
+		// The kernel wants cookies by address.
+		slices.SortFunc(sites, func(i, j int) int {
+			if a.Sites[i].Offset < a.Sites[j].Offset {
+				return -1
+			}
+			return 1
+		})
+		if err := a.attachKernel(ctx, sites); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attachKernel attaches sites. The kernel attaches all or none: a refused one is found by halving.
+func (a *attempt) attachKernel(ctx context.Context, sites []int) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	fd, err := a.calls.LinkKernel(a.Group, sites)
+	if err == nil {
+		for _, i := range sites {
+			a.outcomes[i] = nil
+		}
+		a.links = append(a.links, Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: true, fd: fd, event: -1})
+		return nil
+	}
+	if whole := a.wholeError(err); whole != nil {
+		return whole
+	}
+	if len(sites) == 1 {
+		a.outcomes[sites[0]] = kernelError(err)
+		return nil
+	}
+	half := len(sites) / 2
+	if err := a.attachKernel(ctx, sites[:half]); err != nil {
+		return err
+	}
+	return a.attachKernel(ctx, sites[half:])
+}
+
+// kernelError explains why the kernel refused a function.
+func kernelError(err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.EINVAL), errors.Is(err, unix.ESRCH), errors.Is(err, unix.EADDRNOTAVAIL), errors.Is(err, unix.EILSEQ):
+		return fmt.Errorf("the kernel does not let this function be traced, or its module is gone: %w", err)
+	}
+	return err
+}

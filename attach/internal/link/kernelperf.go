@@ -1,0 +1,29 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/cilium/ebpf"
+)
+
+// kernelEvents attaches by one perf event per function of the kernel. Attaching takes some 50 ms
+// each, and detaching 0.2 s.
+var kernelEvents = mechanism{name: "perf event on a kprobe", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf}
+
+// ErrNoKprobes is the error for kernels that do not let their functions be traced.
+var ErrNoKprobes = fmt.Errorf("this kernel was built without kprobes (CONFIG_KPROBES): its functions cannot be traced: %w", ebpf.ErrNotSupported)
+
+// kprobePMU returns the kernel's number for perf events on kprobes.
+var kprobePMU = sync.OnceValues(func() (uint32, error) { return pmu("kprobe") })
+
+// hasKprobes returns ErrNoKprobes if the kernel has none.
+func hasKprobes() error {
+	_, err := kprobePMU()
+	if errors.Is(err, os.ErrNotExist) {
+		return ErrNoKprobes
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package kernfunc
+
+import (
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/prototype"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// unread stands for an argument that cannot be read, which no note has.
+const unread = "?"
+
+// Probe returns the entry of a function, or the return from it, as a probe that is called name.
+func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Probe {
+	p := reader.Probe{
+		Note:    notes.Note{Provider: f.Module, Name: name, Location: f.Address},
+		Machine: elf.EM_X86_64, Class: elf.ELFCLASS64, ByteOrder: binary.LittleEndian, Offset: f.Address, Kind: kind,
+	}
+	if runtime.GOARCH == "arm64" {
+		p.Machine = elf.EM_AARCH64
+	}
+	if f.Copies > 1 {
+		p.Name = fmt.Sprintf("%s@%#x", name, f.Address)
+	}
+	k := &reader.KernelFunction{Uncertain: f.Uncertain}
+	p.Kernel = k
+	proto, err := t.Prototype(f)
+	if err != nil {
+		k.Err = err
+		return p
+	}
+	k.Declaration = proto.String(f.Name)
+	params, places := proto.Params, proto.Places(runtime.GOARCH)
+	if kind == reader.Kretprobe {
+		for i := range params {
+			k.Gone = append(k.Gone, params[i].Name)
+		}
+		params, places = nil, nil
+		if proto.Result != nil {
+			params, places = []Param{*proto.Result}, []string{proto.ResultPlace(runtime.GOARCH)}
+		}
+	}
+	for i := range params {
+		param := describe(&params[i])
+		if places[i] == "" {
+			places[i] = unread
+			param.Err = fmt.Errorf("a %s is no number of up to 8 bytes", param.Type)
+		}
+		k.Params = append(k.Params, param)
+	}
+	p.Args = strings.Join(places, " ")
+	return p
+}
+
+func describe(a *Param) reader.KernelParam {
+	out := reader.KernelParam{
+		Name: a.Name, Type: a.Type, Size: a.Size, Signed: a.Signed, Bool: a.Kind == Bool,
+		Text: a.Kind == Text, Pointer: a.Kind == Text || a.Kind == Pointer, Enum: a.Enum,
+	}
+	for _, v := range a.Values {
+		out.Values = append(out.Values, reader.KernelValue(v))
+	}
+	return out
+}
+
+// Known returns what is known of a probe's arguments as a prototype, nil if it is not the kernel's
+// or nothing is known.
+func Known(p *reader.Probe) *prototype.Prototype {
+	if p == nil || p.Kernel == nil || p.Kernel.Err != nil {
+		return nil
+	}
+	out := &prototype.Prototype{Provider: p.Provider, Name: p.Name}
+	for i := range p.Kernel.Params {
+		a := &p.Kernel.Params[i]
+		param := prototype.Param{Name: a.Name, Type: a.Type, Kind: prototype.Unsigned, Size: a.Size, Length: -1}
+		switch {
+		case a.Bool:
+			param.Kind = prototype.Bool
+		case a.Pointer:
+			param.Kind = prototype.Pointer
+		case len(a.Values) > 0:
+			param.Kind, param.Enum = prototype.Enumeration, prototype.NewEnum(a.Enum)
+			for _, v := range a.Values {
+				param.Enum.Add(v.Name, v.Value)
+			}
+		case a.Signed:
+			param.Kind = prototype.Signed
+		}
+		out.Params = append(out.Params, param)
+	}
+	return out
+}

@@ -1,0 +1,36 @@
+package reader
+
+// KernelFunction describes the arguments of a function of the kernel, at its entry, or its result.
+type KernelFunction struct {
+	// Declaration is the function as C declares it, empty if its types are not known.
+	Declaration string
+	// Params are the arguments at the entry, or retval at the return.
+	Params []KernelParam
+	// Gone are the arguments that the return no longer has.
+	Gone []string
+	// Err says why nothing is known of its arguments, nil if they are known.
+	Err error
+	// Uncertain says that the kernel does not say which of several functions of this name can be
+	// traced.
+	Uncertain bool
+}
+
+// KernelParam is an argument or a result. Its place is in [Probe.Args].
+type KernelParam struct {
+	Name, Type string
+	Size       int
+	Signed     bool
+	Bool, Text bool
+	Pointer    bool // also if it is Text
+	// Values are the names of an enumeration's values.
+	Enum   string
+	Values []KernelValue
+	// Err says why it cannot be read, nil if it can.
+	Err error
+}
+
+// KernelValue is a name of an enumeration's value.
+type KernelValue struct {
+	Name  string
+	Value int64
+}
