@@ -76,7 +76,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
 	plan = plan.AtReturns(planner)
-	used := bind.NewOptionUse(o.strings[:len(o.Strings)], o.Follow)
+	used := bind.NewOptionUse(o.strings[:len(o.Strings)], o.Follow, &o.functionArgs)
 	schemas, err := t.plan(ctx, planner, plan, layout, used)
 	if err == nil {
 		err = t.misfit(plan, schemas)
@@ -217,8 +217,10 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 			}
 		}
 	}
+	types := discover.NewTypes(t.selectors)
+	defer types.Close()
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hook, KernelHook: kernel, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, On: o.on, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Signal: query.Signal(o.Signal.Number), Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
+		Hook: hook, KernelHook: kernel, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, On: o.on, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Signal: query.Signal(o.Signal.Number), Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Types: types, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {

@@ -35,8 +35,9 @@
 //
 // Functions are traced like probes: "uprobe:PATH:FUNC" selects the entries of
 // functions and "uretprobe:PATH:FUNC" the returns from them, by their symbols or
-// by their names in C++, Rust and Go. Arguments are the words arg0, arg1 … of the
-// calling convention, the result is retval. "uprobe:PATH:FUNC+0x1f" and
+// by their names in C++, Rust and Go. Arguments have the names and types of debugging
+// information or, without it, are the words arg0, arg1 … of the calling convention; the
+// result is retval. "uprobe:PATH:FUNC+0x1f" and
 // "uprobe:PATH:0x401136" select one instruction, which has no arguments, and
 // "uprobe:PATH:FILE:LINE" the instructions with which a line of source code begins. A
 // line has the variables in scope there as arguments, as far as [Options.Args] and

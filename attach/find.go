@@ -14,6 +14,9 @@ type FindOptions struct {
 	Target Target
 	// Force decides about sites as [Options.Force] does.
 	Force bool
+	// Types says that functions shall have what debugging information says of their arguments
+	// and results: [reader.Function.Typed].
+	Types bool
 }
 
 // Validate checks the options without looking at processes, as [Options.Validate] does. o may be nil.
@@ -62,6 +65,13 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 	plan = plan.AtReturns(planner)
 	if err := plan.Decide(ctx, planner); err != nil {
 		return nil, err
+	}
+	if opts.Types {
+		types := discover.NewTypes(parsed)
+		defer types.Close()
+		for i := range plan {
+			types.Read(&plan[i].Probe)
+		}
 	}
 	return handOut(plan), nil
 }

@@ -43,14 +43,16 @@ type Options struct {
 	// says of its arguments, come first.
 	Prototypes *prototype.Table
 
-	// Args names the arguments of functions that events at their entry hold:
-	// "arg0", "arg1" …, the words in which the platform's calling convention passes
-	// them. If Args is empty, events hold all that can be in registers; with
-	// "none", only arguments that Strings names. A type may follow, also to
-	// "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
+	// Args names the arguments of functions that events at their entry hold, and the
+	// results that events at their return hold: "n", and members of structures as
+	// "req.port", by debugging information, or "arg0", "arg1" …, the words in which the
+	// platform's calling convention passes them. If Args is empty, events hold the
+	// arguments that debugging information has or, without it, all words that can be in
+	// registers; with "none", only arguments that Strings names. A type may follow a
+	// word or "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
 	// function that returns an int, which fills only a part of a register. A word
 	// that has no type is a signed integer, or unsigned if it has 32 bits. At lines of
-	// source files, Args names variables in scope: "n", and members as "req.port".
+	// source files, Args names variables in scope.
 	Args []string
 
 	// Stack is the largest number of addresses in the stacks of events and of groups by

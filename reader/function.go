@@ -34,6 +34,9 @@ type Function struct {
 	Resolver bool
 	// Convention says where the function finds its arguments.
 	Convention Convention
+	// Typed is what debugging information says of the arguments and results, nil if it was not
+	// asked for.
+	Typed *Typed
 	// Live says where a live process has the function, nil if it was read from a file.
 	Live *Live
 
@@ -41,6 +44,14 @@ type Function struct {
 	versions  []string // symbols with their versions
 	unbounded bool     // whether nothing says that an instruction begins at Address
 	asked     uint64   // the address that [Process.Instructions] looked up
+}
+
+// Typed has the arguments and results of a function, by names and types of debugging information.
+type Typed struct {
+	Arguments []Variable // where they are at the entry
+	Results   []Variable // where they are at the return
+	Known     bool       // whether debugging information knows the function
+	Err       error      // why some are missing, nil if none are
 }
 
 // Functions returns the functions that the object defines, by address, each once

@@ -85,6 +85,7 @@ type Variable struct {
 	Name, Type string
 	Argument   bool      // of the function, or a part of one
 	Global     bool      // of the whole unit
+	Behind     bool      // a pointer
 	Kind       FieldKind // Uint, Int, Bool, Float or String
 	Size       int       // bytes; of a String, its address's
 	Length     string    // the variable with the length of a String, "" for text up to a NUL
@@ -97,6 +98,7 @@ type Variable struct {
 	Offset         int64
 	Memory, Follow bool
 	FollowOffset   int64
+	Bit            int // of the register, with which the value begins
 }
 
 // Of returns the instruction p as the first one of source code: called like that, and without

@@ -29,6 +29,7 @@ type Code struct {
 	resolver *Resolver
 	object   *item
 	cfi      *cfi.Table
+	funcs    *debuginfo.Functions
 }
 
 // OpenCode opens the object at path. named says that the user named it, and so trusts its author:
@@ -118,11 +119,7 @@ func (c *Code) Variables(addr uint64) ([]Variable, error) {
 		}
 		return t.Row(addr).Frame()
 	})
-	var out []Variable
-	for i := range all {
-		out = append(out, newVariable(&all[i]))
-	}
-	return out, c.err(err)
+	return newVariables(all), c.err(err)
 }
 
 // frames returns the object's tables of call frames, or those of its separate file.
@@ -135,4 +132,29 @@ func (c *Code) frames() *cfi.Table {
 		c.cfi, _ = cfi.Read(o.debug().elf)
 	}
 	return c.cfi
+}
+
+// Call says how a function is called.
+type Call = debuginfo.Call
+
+// Function returns the arguments of the function at addr, where they are at its entry, and its
+// results, where they are at its return, with members of structures as Variables has them.
+// known is false if debugging information does not know the function.
+func (c *Code) Function(addr uint64, call Call) (args, results []Variable, known bool, err error) {
+	if c.funcs == nil {
+		info := c.info()
+		if info == nil {
+			return nil, nil, false, c.err(nil)
+		}
+		c.funcs = info.Functions()
+	}
+	in, out, known, err := c.funcs.At(addr, call)
+	return newVariables(in), newVariables(out), known, c.err(err)
+}
+
+func newVariables(all []debuginfo.Variable) (out []Variable) {
+	for i := range all {
+		out = append(out, newVariable(&all[i]))
+	}
+	return out
 }

@@ -18,6 +18,7 @@ type Variable struct {
 	Name, Type string
 	Argument   bool // of the function, or a part of one
 	Global     bool // of the whole unit
+	Behind     bool // a pointer
 	Kind       VariableKind
 	Size       int    // bytes; of Text, its address's
 	Length     string // the variable with the length of Text, "" for text up to a NUL
@@ -30,11 +31,12 @@ type Variable struct {
 	Offset         int64
 	Memory, Follow bool
 	FollowOffset   int64
+	Bit            int // of the register, with which the value begins
 }
 
 // newVariable returns v as this package shows it.
 func newVariable(v *debuginfo.Variable) Variable {
-	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err}
+	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err}
 	switch v.Encoding {
 	case debuginfo.Signed, debuginfo.SignedChar:
 		out.Kind = Signed

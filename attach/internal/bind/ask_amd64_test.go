@@ -43,7 +43,7 @@ func TestOptionUse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		used := bind.NewOptionUse(strs, c.Binder.Follow)
+		used := bind.NewOptionUse(strs, c.Binder.Follow, &c.Binder.Args)
 		c.Binder.Used = used
 		if _, err := c.Bind(); err != nil {
 			t.Fatal(err)
@@ -64,9 +64,11 @@ func TestFunctionArgs(t *testing.T) {
 		{"arg0 arg1:int8", entry, ""},
 		{"arg0:int8 arg0:int8 retval:uint32", entry + " " + ret, ""},
 		{"none", entry, ""},
-		{"arg", entry, "functions have no argument"},
+		{"req.path", entry, ""},
+		{"err", ret, ""},
+		{"req arg0", ret, "only retval when it returns"},
 		{"n req.port", "uprobe:/bin/sh:sh.c:7", ""},
-		{"n none", "uprobe:/bin/sh:sh.c:7", `no argument "none"`},
+		{"n none", "uprobe:/bin/sh:sh.c:7", "none stands for no arguments"},
 		{"n:int8", "uprobe:/bin/sh:sh.c:7", "the type that debugging information gives it"},
 		{"arg0:float", entry, `unknown type "float"`},
 		{"arg0:int8 arg0:int16", entry, "two types"},

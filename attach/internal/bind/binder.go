@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
@@ -53,9 +54,11 @@ type Binder struct {
 	Keys    []string
 	// Prototypes has the names of arguments whose objects do not name them; nil for none.
 	Prototypes *prototype.Table
-	schemas    map[schemaKey]*Schema
-	callers    map[string]*symbols.Callers // by path, nil if they are not known
-	tolerant   bool                        // see bindOthers
+	// Types has names and types of functions' arguments; nil for none.
+	Types    *discover.Types
+	schemas  map[schemaKey]*Schema
+	callers  map[string]*symbols.Callers // by path, nil if they are not known
+	tolerant bool                        // see bindOthers
 }
 
 // schemaKey identifies the argument forms of a site.
@@ -77,6 +80,7 @@ type schemaKey struct {
 	probe       string // if its arguments have names that the object does not have
 	caller      caller
 	source      *reader.Source // the variables are the site's own
+	typed       *reader.Typed  // as are arguments of functions whose types are known
 	tolerant    bool
 }
 
@@ -88,6 +92,9 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	key := schemaKey{path: s.Path, kind: p.Kind, atRET: p.AtRET, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant, caller: b.callerOf(s), source: p.Source}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
+	}
+	if b.typed(p) != nil {
+		key.typed = p.Target.Typed
 	}
 	if p.Type != nil {
 		rec := &p.Type.Record

@@ -19,7 +19,7 @@ type FunctionArgs struct {
 	types map[string]functionType
 
 	result   bool   // retval is named
-	variable string // the first name that only a line may have
+	variable string // the first name that only debugging information has
 }
 
 // functionType is a type that Options.Args can give an argument.
@@ -49,10 +49,10 @@ func ParseFunctionArgs(all []string) (FunctionArgs, error) {
 			if typed {
 				return out, fmt.Errorf("variable %s has the type that debugging information gives it", name)
 			}
-			out.variable = cmp.Or(out.variable, name)
 			if name == "none" {
-				out.variable = name
+				return out, fmt.Errorf("none stands for no arguments, and not beside others: %s", strings.Join(all, ","))
 			}
+			out.variable = cmp.Or(out.variable, name)
 		}
 		if t, ok := functionTypes[typ]; ok {
 			if other, again := out.types[name]; again && other != t {

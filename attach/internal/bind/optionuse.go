@@ -22,13 +22,19 @@ type OptionUse struct {
 	usesFollow []bool
 	noString   []error // why the first probe has no such string
 	typed      bool    // a probe has types
+
+	variables    []string // of Options.Args
+	usesVariable []bool
+	noVariable   []error // why the first probe lacks each
 }
 
-// NewOptionUse returns an OptionUse for strings and pointers to follow, before any
-// probe has been seen.
-func NewOptionUse(strs []StringArg, follow []string) *OptionUse {
+// NewOptionUse returns an OptionUse for strings, pointers to follow and arguments of functions,
+// before any probe has been seen.
+func NewOptionUse(strs []StringArg, follow []string, args *FunctionArgs) *OptionUse {
 	n := len(strs)
+	variables := slices.DeleteFunc(slices.Clone(args.names), isArgName)
 	return &OptionUse{
+		variables: variables, noVariable: make([]error, len(variables)), usesVariable: make([]bool, len(variables)),
 		strings: strs[:n:n], follow: follow,
 		usesString: make([]bool, n), noString: make([]error, n), usesFollow: make([]bool, len(follow)),
 	}
@@ -41,6 +47,7 @@ func (u *OptionUse) see(sc *Schema, p *reader.Probe) {
 	}
 	u.bound = true
 	u.typed = u.typed || p.Type != nil
+	u.seeVariables(sc, p)
 	for i := range u.strings {
 		t := &u.strings[i]
 		if t.probes != nil && !t.probes.Match(p.Path, p.Provider, p.Name) {
@@ -99,6 +106,11 @@ func (u *OptionUse) Check() (option string, err error) {
 			return "Follow", fmt.Errorf("no probe has a pointer %q that could be followed", u.follow[i])
 		}
 	}
+	for i, err := range u.noVariable {
+		if err != nil && !u.usesVariable[i] {
+			return "Args", fmt.Errorf("%q: %w", u.variables[i], err)
+		}
+	}
 	return "", nil
 }
 
@@ -109,17 +121,13 @@ func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
 		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })
 	}
 	kernel, kernelReturn := has(selector.Kprobe), has(selector.Kretprobe)
-	lines := slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.ByLine })
-	if a.variable != "" && (!lines && !kernel && !kernelReturn || a.variable == "none") {
-		return fmt.Errorf("functions have no argument %q, but arg0, arg1 and so on, and retval; lines of source files have variables", a.variable)
-	}
 	_, result := a.types[retval]
 	switch entry, ret := has(selector.Uprobe) || kernel, has(selector.Uretprobe) || kernelReturn; {
 	case a.given && !entry && !ret:
 		return errors.New("it names arguments of functions, and no selector names functions")
 	case (a.result || result) && !ret:
 		return errors.New("a function has no retval at its entry: trace uretprobe:PATH:FUNC")
-	case (len(a.names) > 0 || a.given && !a.all && !a.result) && !entry:
+	case (slices.ContainsFunc(a.names, isArgName) || a.given && !a.all && !a.result) && !entry:
 		return errors.New("a function has only retval when it returns: trace uprobe:PATH:FUNC for its arguments")
 	}
 	return nil

@@ -176,11 +176,16 @@ func (d *Search) inlined(c *symbols.Code, i int) (found []code, err error) {
 func newCode(c *symbols.Code, i int, line string, st symbols.Statement) code {
 	out := code{reader.Source{Line: line, Func: st.Func, Inlined: st.Inlined}, i, st.Address}
 	all, err := c.Variables(st.Address)
-	out.Err = err
+	out.Variables, out.Err = variables(all), err
+	return out
+}
+
+// variables returns variables as probes have them.
+func variables(all []symbols.Variable) (out []reader.Variable) {
 	for _, v := range all {
-		out.Variables = append(out.Variables, reader.Variable{
-			Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Kind: variableKinds[v.Kind], Size: v.Size, Length: v.Length, Err: v.Err,
-			Register: v.Register, Offset: v.Offset, Memory: v.Memory, Follow: v.Follow, FollowOffset: v.FollowOffset,
+		out = append(out, reader.Variable{
+			Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Kind: variableKinds[v.Kind], Size: v.Size, Length: v.Length, Err: v.Err,
+			Register: v.Register, Offset: v.Offset, Memory: v.Memory, Follow: v.Follow, FollowOffset: v.FollowOffset, Bit: v.Bit,
 		})
 	}
 	return out

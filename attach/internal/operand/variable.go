@@ -29,6 +29,7 @@ func OfVariable(v *reader.Variable, regs *Registers, p *reader.Probe, offset uin
 		if op.Base, err = regs.LocateDWARF(v.Register); err != nil {
 			return op, fmt.Errorf("it is in a vector register, or another that a BPF program cannot read (%d in DWARF)", v.Register)
 		}
+		op.Base.Shift = uint8(v.Bit)
 	case v.Memory:
 		// An address in the file lies as far from the site in memory.
 		op.HasBase, op.Base = true, Location{Off: regs.IP, Size: 8}

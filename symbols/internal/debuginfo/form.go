@@ -22,6 +22,13 @@ const (
 	tagRvalueReference   = 0x42
 	tagAtomicType        = 0x47
 	tagVariable          = 0x34
+	tagSubrangeType      = 0x21
+	tagUnionType         = 0x17
+	tagSubroutineType    = 0x15
+	tagVariantPart       = 0x33
+	tagPtrToMember       = 0x1f
+	tagUnspecifiedType   = 0x3b
+	tagInheritance       = 0x1c
 
 	attrLocation       = 0x02
 	attrName           = 0x03
@@ -40,6 +47,15 @@ const (
 	attrDataBitOffset  = 0x6b
 	attrLoclistsBase   = 0x8c
 	attrDeclaration    = 0x3c
+	attrExternal       = 0x3f
+	attrLanguage       = 0x13
+	attrConvention     = 0x36 // DW_AT_calling_convention, also of types
+	attrVarParameter   = 0x4b // DW_AT_variable_parameter: Go's results
+	attrCount          = 0x37
+	attrProducer       = 0x25
+	attrArtificial     = 0x34
+	attrDefaulted      = 0x8b
+	attrUpperBound     = 0x2f
 	attrEntryPC        = 0x52
 	attrSpecification  = 0x47
 	attrRanges         = 0x55

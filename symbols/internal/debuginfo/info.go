@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -27,6 +28,7 @@ const (
 // Info is the debugging information of a file. Several goroutines may use it at once.
 type Info struct {
 	bo    binary.ByteOrder
+	arch  elf.Machine
 	units []unit // by offset
 	index *span.Table
 	alt   *Info // the file that several share parts in, nil if there is none
@@ -66,7 +68,7 @@ const noLines = ^uint64(0)
 // New reads which units f has and what code each is about. It returns nil if there is
 // no debugging information.
 func New(f *safeelf.File) (*Info, error) {
-	d := &Info{bo: f.ByteOrder, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, skeletons: map[int]*skeleton{}}
+	d := &Info{bo: f.ByteOrder, arch: f.Machine, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, skeletons: map[int]*skeleton{}}
 	for name, s := range map[string]*section{
 		".debug_info": &d.info, ".debug_abbrev": &d.abbrev, ".debug_line": &d.line, ".debug_str": &d.str,
 		".debug_line_str": &d.lineStr, ".debug_ranges": &d.ranges, ".debug_rnglists": &d.rnglists,

@@ -15,6 +15,7 @@ const (
 type Place struct {
 	Kind uint8
 	Reg  uint8 // its number in DWARF
+	Bit  uint8 // of the register, where the value begins
 	Off  int64
 	// Follow says that an address is there, and that the value is at that address plus FollowOff.
 	Follow    bool
@@ -64,6 +65,8 @@ func (p Place) member(offset uint64) (Place, error) {
 		p.FollowOff += int64(offset)
 	case p.Kind == InMemory || p.Kind == AtAddress:
 		p.Off += int64(offset)
+	case p.Kind == InRegister && offset < 8:
+		p.Bit += uint8(8 * offset)
 	case offset != 0:
 		return p, errInPieces
 	}
@@ -175,6 +178,8 @@ func (t term) value() (Place, error) {
 type frame struct {
 	base func() (term, error)
 	cfa  func() (term, error)
+	// entry says that the address is the function's entry: registers have what they had there.
+	entry bool
 }
 
 // locate returns where an expression says that a value is.
@@ -294,7 +299,11 @@ func (d *Info) locate(u *unit, code []byte, f *frame) []piece {
 			}
 		case op == opNop:
 		case op == opEntryValue || op == opGNUEntryValue:
-			b.take(b.uleb())
+			if reg, ok := inRegister(b.take(b.uleb())); ok && f.entry {
+				value = true
+				push(term{hasReg: true, reg: reg})
+				break
+			}
 			implicit = errEntryValue
 		case op == opImplicitPtr || op == opGNUImplicitPtr:
 			b.uint(u.enc.offset)
@@ -315,4 +324,12 @@ func (d *Info) locate(u *unit, code []byte, f *frame) []piece {
 		end(0)
 	}
 	return pieces
+}
+
+// inRegister returns the register that an expression says a value is in, if it says no more.
+func inRegister(code []byte) (reg uint8, ok bool) {
+	if len(code) != 1 || code[0] < opReg0 || code[0] >= opReg0+32 {
+		return 0, false
+	}
+	return code[0] - opReg0, true
 }

@@ -28,8 +28,8 @@ type Variable struct {
 	Size     uint64 // bytes
 	Place    Place
 	Length   string // the variable with the length of Counted
+	Behind   bool   // a pointer
 	Err      error  // why there is no value
-
 }
 
 // Limits on the variables of an address.
@@ -61,7 +61,7 @@ type variables struct {
 	frame frame
 	out   []Variable
 
-	global bool // what is being read
+	global, behind bool // what is being read
 }
 
 // Variables returns the variables in scope at an address, the innermost first, and members of
@@ -254,11 +254,12 @@ func (v *variables) variable(name string, n *node) {
 		v.add(Variable{Name: name, Argument: argument, Err: errNoNumber})
 		return
 	}
+	pieces = v.realign(pieces, t)
 	v.value(name, argument, t, func(offset, size uint64) (Place, error) { return at(pieces, offset, size) }, 0, true)
 }
 
 func (v *variables) add(x Variable) {
-	x.Global = v.global
+	x.Global, x.Behind = v.global, v.behind
 	if len(v.out) < maxVariables {
 		v.out = append(v.out, x)
 	}
@@ -289,18 +290,25 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 			x.Type = to.name + " *"
 		}
 		x.Place, x.Err = where(0, x.Size)
+		if reference := t.tag != tagPointerType; reference && to.node != nil && x.Err == nil && follow && number(to.tag) {
+			pointer := x.Place
+			v.value(name, argument, to, func(offset, _ uint64) (Place, error) { return pointer.through(int64(offset)) }, nested, false)
+			return
+		}
 		if to.node != nil && to.tag == tagBaseType && to.size() == 1 && (to.get(attrEncoding).num == SignedChar || to.get(attrEncoding).num == UnsignedChar) {
 			x.Encoding = Text
 		}
 		v.add(x)
 		if follow && to.node != nil && (to.tag == tagStructureType || to.tag == tagClassType) {
 			pointer, err := x.Place, x.Err
+			v.behind = true
 			v.members(name, argument, to, func(offset, _ uint64) (Place, error) {
 				if err != nil {
 					return Place{}, err
 				}
 				return pointer.through(int64(offset))
 			}, nested+1, false)
+			v.behind = false
 		}
 		return
 	case tagStructureType, tagClassType:
@@ -313,6 +321,11 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 		x.Place, x.Err = where(0, x.Size)
 	}
 	v.add(x)
+}
+
+// number reports whether values of types with such an entry have no parts.
+func number(tag uint32) bool {
+	return tag == tagBaseType || tag == tagEnumerationType || tag == tagPointerType
 }
 
 // texts are the members of structures that are text: its address, and its length.

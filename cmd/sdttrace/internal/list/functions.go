@@ -29,7 +29,7 @@ type listedFunction struct {
 	Function string `json:"function,omitempty"` // that has the line, or was inlined
 	Inlined  bool   `json:"inlined,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why it cannot be traced
-	// Variables are those in scope, if they are asked for.
+	// Variables are those in scope, or a function's arguments or results, if they are asked for.
 	Variables []listedVariable `json:"variables,omitempty"`
 
 	line bool
@@ -44,10 +44,20 @@ type listedVariable struct {
 	Reason   string `json:"reason,omitempty"` // why it has no value
 }
 
-// variablesOf returns the variables in scope at a site.
+// variablesOf returns the variables in scope at a site, and the arguments or results of a function.
 func variablesOf(p *reader.Probe) (all []listedVariable) {
-	for i := range p.Source.Variables {
-		v := &p.Source.Variables[i]
+	var variables []reader.Variable
+	switch {
+	case p.Source != nil:
+		variables = p.Source.Variables
+	case p.Target == nil || p.Target.Typed == nil || p.Displacement() != 0 && !p.AtRET:
+	case p.Kind == reader.Uretprobe:
+		variables = p.Target.Typed.Results
+	default:
+		variables = p.Target.Typed.Arguments
+	}
+	for i := range variables {
+		v := &variables[i]
 		out := listedVariable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global}
 		if v.Err != nil {
 			out.Reason = v.Err.Error()
@@ -62,7 +72,7 @@ func variablesOf(p *reader.Probe) (all []listedVariable) {
 func (f *listedFunction) variables() string {
 	var all []string
 	for _, v := range f.Variables {
-		if v.Global || strings.Contains(v.Name, ".") {
+		if v.Global || strings.Contains(v.Name, ".") && !strings.HasPrefix(v.Name, "retval.") {
 			continue
 		}
 		text := v.Name
@@ -95,7 +105,7 @@ func (f *listedFunction) of() string {
 
 // Functions prints the functions, or instructions, that selectors name.
 func (l *List) Functions(ctx context.Context, selectors []string, pids []int, asJSON bool, stdout io.Writer) error {
-	plan, err := attach.Find(ctx, selectors, &attach.FindOptions{Target: attach.Target{PIDs: pids}})
+	plan, err := attach.Find(ctx, selectors, &attach.FindOptions{Target: attach.Target{PIDs: pids}, Types: l.Verbose})
 	if err != nil {
 		return err
 	}
@@ -110,9 +120,9 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		}
 		if p.Source != nil {
 			f.Function, f.Inlined, f.line = p.Source.Func, p.Source.Inlined, p.Source.Line != ""
-			if l.Verbose {
-				f.Variables = variablesOf(p)
-			}
+		}
+		if l.Verbose {
+			f.Variables = variablesOf(p)
 		}
 		if p.Live != nil {
 			f.Address = p.Live.Address
@@ -130,7 +140,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		second = "FUNCTION"
 	}
 	t := table{width: l.Width, columns: []column{{name: "ADDRESS"}, {name: second, least: 12}, {name: "PROBE", least: 20, end: true}, {name: "REFUSED", below: true}}}
-	if l.Verbose && second != "SIZE" {
+	if l.Verbose {
 		t.columns = append(t.columns, column{name: "VARIABLES", below: true})
 	}
 	for i := range functions {
