@@ -127,7 +127,7 @@ func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
 		return errors.New("it names arguments of functions, and no selector names functions")
 	case (a.result || result) && !ret:
 		return errors.New("a function has no retval at its entry: trace uretprobe:PATH:FUNC")
-	case (slices.ContainsFunc(a.names, isArgName) || a.given && !a.all && !a.result) && !entry:
+	case (slices.ContainsFunc(a.names, isArgName) || a.given && !a.all && !a.result && len(a.names) == 0) && !entry:
 		return errors.New("a function has only retval when it returns: trace uprobe:PATH:FUNC for its arguments")
 	}
 	return nil
