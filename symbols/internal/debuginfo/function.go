@@ -235,7 +235,7 @@ func (v *entrance) argument(p *parameter, certain bool) {
 		if !p.known {
 			pieces = []piece{{err: errUnknownHere}}
 		}
-	case v.abi.golang, v.gnu, !v.list, p.abi[0].place.Kind == InMemory, p.known && pieces[failed].err != errOptimisedOut:
+	case v.abi.golang, v.gnu, !v.list, p.get(attrLocation).str != nil, p.abi[0].place.Kind == InMemory, p.known && pieces[failed].err != errOptimisedOut:
 		pieces = p.abi
 	case !p.known: // compilers other than Go's may leave out what a function does not use
 		pieces = []piece{{err: errOptimisedOut}}

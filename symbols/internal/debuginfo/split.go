@@ -98,7 +98,7 @@ func (d *Info) split(u *unit, sk *skeleton) (*Info, *unit, int64, error) {
 
 // openSplit opens a file with functions of units that d has skeletons of.
 func (d *Info) openSplit(f *safeelf.File) (*Info, error) {
-	s := &Info{bo: d.bo, apart: true, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, addr: d.addr, ranges: d.ranges}
+	s := &Info{bo: d.bo, arch: d.arch, apart: true, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, addr: d.addr, ranges: d.ranges}
 	for name, sec := range map[string]*section{
 		".debug_info.dwo": &s.info, ".debug_abbrev.dwo": &s.abbrev, ".debug_str.dwo": &s.str,
 		".debug_str_offsets.dwo": &s.strOffsets, ".debug_rnglists.dwo": &s.rnglists,
