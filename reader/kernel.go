@@ -15,7 +15,7 @@ type KernelFunction struct {
 	Uncertain bool
 }
 
-// KernelParam is an argument or a result. Its place is in [Probe.Args].
+// KernelParam is an argument or a result. Its place is in the probe's Args.
 type KernelParam struct {
 	Name, Type string
 	Size       int

@@ -203,6 +203,9 @@ func TestTypedFunctionsByGDB(t *testing.T) {
 					t.Errorf("%s: gdb has %v, want %s and the result", fn.function, want, names)
 				}
 				for name, value := range want {
+					if value == nil { // gdb calls it optimised out
+						continue
+					}
 					if why, ok := got[name].(string); ok && strings.Contains(why, "vector register") {
 						continue
 					}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,13 +61,29 @@ func TestVariables(t *testing.T) {
 			run(nil, words[0], words[1:]...)
 			at := "variables.c:" + test.line
 			want := run([]string{"AT=" + at, "NAMES=" + names, "DEBUGINFOD_URLS="}, "gdb", "-nx", "-batch", "-x", script, "./v")
-			got := run(nil, sdttrace, "-q", "--json", "--args", names, "uprobe:./v:"+at, "--", "./v")
+			var inScope []string
+			for name := range strings.SplitSeq(names, ",") {
+				if slices.ContainsFunc(want, func(stop map[string]any) bool { return stop[name] != "none" }) {
+					inScope = append(inScope, name)
+					continue
+				}
+				cmd := exec.Command(sdttrace, "--args", name, "uprobe:./v:"+at, "--", "./v")
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				if said := "no variable " + name + " is in scope here"; err == nil || !strings.Contains(string(out), said) {
+					t.Errorf("%v: error %v, and it does not say %q:\n%s", cmd, err, said, out)
+				}
+			}
+			got := run(nil, sdttrace, "-q", "--json", "--args", strings.Join(inScope, ","), "uprobe:./v:"+at, "--", "./v")
 			if len(got) == 0 || len(got) != len(want) {
 				t.Fatalf("%d events, and gdb stops %d times", len(got), len(want))
 			}
 			for i := range got {
 				args, errs := got[i]["args"].(map[string]any), got[i]["errors"]
 				for name, value := range want[i] {
+					if !slices.Contains(inScope, name) {
+						continue
+					}
 					why, failed := "", false
 					if errs != nil {
 						why, failed = errs.(map[string]any)[name].(string)

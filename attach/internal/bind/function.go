@@ -42,7 +42,7 @@ func (b *Binder) bindFunction(sc *Schema, s *site.Site, regs *operand.Registers)
 }
 
 // bindWords reads the arguments at a function's entry, or its result, by the calling convention
-// alone. It reads no others than those that are named if the function's types are known.
+// alone. If the function's types are known, it reads only arguments that are named.
 func (b *Binder) bindWords(sc *Schema, s *site.Site, regs *operand.Registers, typed bool) {
 	p := &s.Probe
 	if p.Kind == reader.Uretprobe {
@@ -77,7 +77,7 @@ func (b *Binder) bindWords(sc *Schema, s *site.Site, regs *operand.Registers, ty
 	sc.Fields, sc.Unshown = sc.Fields[:n:n], sc.Fields[n:]
 }
 
-// shownArguments returns the numbers of the arguments that events hold: only those that are named
+// shownArguments returns the numbers of the arguments that events hold: only the named ones
 // if the function's types are known.
 func (b *Binder) shownArguments(p *reader.Probe, typed bool) []int {
 	var out []int
@@ -130,7 +130,7 @@ func (b *Binder) bindVariables(sc *Schema, s *site.Site, regs *operand.Registers
 	sc.bindNamed(s, regs, &variables{src.Variables, src.Err, "in scope here"}, shown, unshown)
 }
 
-// bindNamed reads variables, of which those that are shown become fields.
+// bindNamed reads variables. The shown ones become fields.
 func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *variables, shown, unshown []string) {
 	reads := 0 // of strings
 	var strs []stringField
@@ -178,7 +178,7 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *variable
 	sc.Fields, sc.Unshown = sc.Fields[:n:n], sc.Fields[n:]
 }
 
-// variables are those that a site may have by name.
+// variables are what a site may have by name.
 type variables struct {
 	all   []reader.Variable
 	err   error  // why some are missing

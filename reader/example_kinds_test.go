@@ -1,0 +1,56 @@
+package reader_test
+
+import (
+	"fmt"
+
+	"github.com/go-usdt/usdt/reader"
+)
+
+// describe says what is known of the arguments of a function, which attach.Find gives.
+func describe(p *reader.Probe) {
+	switch {
+	case p.Kind.InKernel():
+		fn := p.Kernel
+		fmt.Println(p.Kind, p.Name, fn.Declaration)
+		for _, param := range fn.Params {
+			fmt.Println(" ", param.Name, param.Type, param.Size, param.Err)
+		}
+		if p.Kind == reader.Kretprobe {
+			fmt.Println("  gone at the return:", fn.Gone)
+		}
+		if fn.Uncertain {
+			fmt.Println("  another function has this name")
+		}
+	case p.Target != nil && p.Target.Typed.Known:
+		fmt.Println(p.Kind, p.Name)
+		for _, v := range append(p.Target.Typed.Arguments, p.Target.Typed.Results...) {
+			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit)
+		}
+	}
+}
+
+// Functions of the kernel have their arguments by its types, others by debugging information.
+func ExampleProbeKind_InKernel() {
+	write := reader.KernelFunction{
+		Declaration: "ssize_t vfs_write(struct file *file, size_t count)",
+		Params:      []reader.KernelParam{{Name: "file", Type: "struct file *", Size: 8, Pointer: true}, {Name: "count", Type: "size_t", Size: 8}},
+	}
+	p := reader.Probe{Kind: reader.Kprobe, Kernel: &write}
+	p.Name = "vfs_write"
+	describe(&p)
+	handle := reader.Function{Typed: &reader.Typed{
+		Known:     true,
+		Arguments: []reader.Variable{{Name: "req.path", Type: "char *", Kind: reader.String, Behind: true, Argument: true}},
+		Results:   []reader.Variable{{Name: "retval", Type: "int", Kind: reader.Int, Size: 4}},
+	}}
+	p = reader.Probe{Kind: reader.Uprobe, Target: &handle}
+	p.Name = "handle"
+	describe(&p)
+	// Output:
+	// kprobe vfs_write ssize_t vfs_write(struct file *file, size_t count)
+	//   file struct file * 8 <nil>
+	//   count size_t 8 <nil>
+	// uprobe handle
+	//   req.path char * behind a pointer: true bit: 0
+	//   retval int behind a pointer: false bit: 0
+}
