@@ -130,6 +130,8 @@ var needMore = map[string]string{
 	"ExampleCloseAll":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestCgroup":                 "mounts",
+	"TestContainers":             "needs root",
+	"TestKernel*":                "addresses of the kernel take CAP_SYSLOG",
 	"TestOverlays":               "mounts",
 	"TestPanicOnWarn":            "mounts",
 	"TestPIDNamespace":           "needs root",
