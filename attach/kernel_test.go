@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -15,9 +16,10 @@ import (
 )
 
 func init() {
-	// fallocating calls fallocate of a file of its own: "N SIZE" N times, for SIZE bytes behind
-	// the byte 4096 × the number of the call.
+	// fallocating calls fallocate of a file of its own, in one thread: "N SIZE" N times, for SIZE bytes
+	// behind the byte 4096 × the number of the call.
 	roles["fallocating"] = func([]string) error {
+		runtime.LockOSThread()
 		f, err := os.CreateTemp("", "fallocate")
 		if err != nil {
 			return err

@@ -65,7 +65,8 @@ type Options struct {
 	// if there are no PIDs, since Comm, Exe and Cgroup select events only. A process that shares memory follows its
 	// own. Files of
 	// [Target.Recordings] have stacks if a [Recorder] had this option; flight recorders
-	// keep none.
+	// keep none. At functions of the kernel, the kernel's calls precede the program's, also with
+	// Unwind, and both are read as the kernel finds them.
 	Stack int
 	// Unwind says that the kernel copies the top of the stack instead, 12 to 16 KiB of it.
 	// Callers are then found here, as [symbols.Space.Unwind] does, by the tables that

@@ -40,6 +40,10 @@ func (b *Binder) bindStack(sc *Schema, s *site.Site, regs *operand.Registers) {
 	p := &s.Probe
 	st := &sc.Sig.Stack
 	st.Most, st.Returns = b.Stack, s.Local
+	if p.Kind.InKernel() {
+		st.Kernel = st.Most
+		return
+	}
 	if p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0 {
 		st.Own = OwnFrames
 		st.Most += st.Own

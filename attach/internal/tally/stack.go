@@ -25,7 +25,14 @@ func (r *reading) stackHash() uint64 {
 		r.stack.PCs = r.stack.PCs[:min(len(r.stack.PCs), st.Most)]
 	} else {
 		r.stack = symbols.Calls{PCs: r.stack.PCs[:0]}
+		if r.stack.PCs, err = st.AppendKernel(r.stack.PCs, r.rec); err != nil {
+			return 0
+		}
+		kernel := len(r.stack.PCs)
 		r.stack.PCs, err = st.Append(r.stack.PCs, r.rec)
+		if kernel > 0 { // perhaps a thread of the kernel, which has no program
+			r.stack.PCs, err = r.stack.PCs[:min(len(r.stack.PCs), st.Most)], nil
+		}
 	}
 	if err != nil || len(r.stack.PCs) == 0 {
 		return 0
