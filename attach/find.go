@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
@@ -54,6 +55,11 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 	parsed, err := parseSelectors(selectors)
 	if err != nil {
 		return nil, err
+	}
+	if discover.InKernel(parsed) {
+		if err := link.CheckKprobes(); err != nil {
+			return nil, err
+		}
 	}
 	found, err := discover.New(parsed, procs).First(ctx)
 	if err != nil {

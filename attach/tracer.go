@@ -16,12 +16,14 @@ type Tracer interface {
 	Plan() Plan
 	Sites(context.Context) iter.Seq2[Site, bool]
 	// Stats returns what became of events, Faults what conditions could not read, Refused what is
-	// missing for the names of code, NoMatch which selectors name nothing yet, and Cost what
-	// programs took of the CPUs.
+	// missing for the names of code, NoMatch which selectors name nothing yet, Hot how many functions
+	// of the kernel patterns leave out since they run all the time, and Cost what programs took of
+	// the CPUs.
 	Stats() (Stats, error)
 	Faults() []Fault
 	Refused() []error
 	NoMatch() []error
+	Hot() int
 	Cost() (Cost, error)
 	// Members returns the table of the processes that [Target.Children] means, nil without.
 	Members() *ebpf.Map

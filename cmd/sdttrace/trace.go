@@ -173,6 +173,7 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 		f.replayed.Announce(stderr)
 	case len(first) > 0:
 		remark.Plan(stderr, first, f.verbose)
+		remark.LeftOut(stderr, s)
 		f.meanings.Announce(stderr, first)
 		if !f.children {
 			remark.Children(stderr, f.pids)

@@ -19,8 +19,8 @@ var ErrNoKprobes = fmt.Errorf("this kernel was built without kprobes (CONFIG_KPR
 // kprobePMU returns the kernel's number for perf events on kprobes.
 var kprobePMU = sync.OnceValues(func() (uint32, error) { return pmu("kprobe") })
 
-// hasKprobes returns ErrNoKprobes if the kernel has none.
-func hasKprobes() error {
+// CheckKprobes returns ErrNoKprobes if the kernel has none.
+func CheckKprobes() error {
 	_, err := kprobePMU()
 	if errors.Is(err, os.ErrNotExist) {
 		return ErrNoKprobes

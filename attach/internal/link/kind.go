@@ -89,7 +89,7 @@ func Choose(want Kind, filtered bool) (Kind, error) { return choose(want, Multi,
 
 // ChooseKernel is Choose for functions of the kernel: it returns the kind for them that is like want.
 func ChooseKernel(want Kind) (Kind, error) {
-	if err := hasKprobes(); err != nil {
+	if err := CheckKprobes(); err != nil {
 		return 0, err
 	}
 	if want != Auto {

@@ -21,7 +21,7 @@ type listedFunction struct {
 	Kind     string `json:"kind"`
 	Provider string `json:"provider"`
 	Name     string `json:"name"`
-	Path     string `json:"path"`
+	Path     string `json:"path,omitempty"`
 	Location uint64 `json:"location"`
 	Offset   uint64 `json:"offset"`
 	Size     uint64 `json:"size,omitempty"`
@@ -32,7 +32,7 @@ type listedFunction struct {
 	// Variables are those in scope, or a function's arguments or results, if they are asked for.
 	Variables []listedVariable `json:"variables,omitempty"`
 
-	line bool
+	line, kernel bool
 }
 
 // listedVariable is a variable in scope at a line.
@@ -48,6 +48,16 @@ type listedVariable struct {
 func variablesOf(p *reader.Probe) (all []listedVariable) {
 	var variables []reader.Variable
 	switch {
+	case p.Kernel != nil:
+		for i := range p.Kernel.Params {
+			a := &p.Kernel.Params[i]
+			out := listedVariable{Name: a.Name, Type: a.Type, Argument: p.Kind == reader.Kprobe}
+			if a.Err != nil {
+				out.Reason = a.Err.Error()
+			}
+			all = append(all, out)
+		}
+		return all
 	case p.Source != nil:
 		variables = p.Source.Variables
 	case p.Target == nil || p.Target.Typed == nil || p.Displacement() != 0 && !p.AtRET:
@@ -89,8 +99,11 @@ func (f *listedFunction) variables() string {
 
 // selector names the function, and no other, for sdttrace.
 func (f *listedFunction) selector() string {
-	if f.line {
+	switch {
+	case f.line:
 		return selector.Line(f.Path, f.Name)
+	case f.kernel:
+		return f.Kind + ":" + f.Provider + ":" + f.Name
 	}
 	return selector.Function(f.Kind, f.Path, f.Name)
 }
@@ -116,7 +129,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		f := &functions[i]
 		*f = listedFunction{
 			PID: s.PID, Kind: p.Kind.String(), Provider: p.Provider, Name: p.Name, Path: p.Path,
-			Location: p.Location, Offset: s.Offset, Size: sizeOf(p),
+			Location: p.Location, Offset: s.Offset, Size: sizeOf(p), kernel: p.Kind.InKernel(),
 		}
 		if p.Source != nil {
 			f.Function, f.Inlined, f.line = p.Source.Func, p.Source.Inlined, p.Source.Line != ""
@@ -150,6 +163,9 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 			reason = "-"
 		}
 		size := fmt.Sprint(f.Size)
+		if f.kernel {
+			size = "-"
+		}
 		if second != "SIZE" {
 			size = cmp.Or(printable.String(f.of()), "-")
 		}

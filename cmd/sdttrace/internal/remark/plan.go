@@ -30,6 +30,13 @@ func Plan(w io.Writer, plan attach.Plan, verbose bool) {
 // manyKernel is how many functions of the kernel need no warning.
 const manyKernel = 1000
 
+// LeftOut reports how many functions of the kernel patterns leave out.
+func LeftOut(w io.Writer, s session.Session) {
+	if n := s.Hot(); n > 0 {
+		fmt.Fprintf(w, "sdttrace: %d functions of the kernel that run all the time are left out: name one exactly to trace it\n", n)
+	}
+}
+
 // maxFaultsShown bounds the faults that are named.
 const maxFaultsShown = 20
 

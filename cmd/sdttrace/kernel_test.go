@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestKernelFunctions checks what list prints of functions of the kernel, and that tracing says what a pattern leaves out.
+// A kernel without kprobes gives each verb one reason.
+func TestKernelFunctions(t *testing.T) {
+	path := filepath.Join(commands(t, "sdttrace"), "sdttrace")
+	var stdout, stderr strings.Builder
+	sdttrace := func(args ...string) int {
+		stdout.Reset()
+		stderr.Reset()
+		cmd := exec.CommandContext(t.Context(), path, args...)
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode()
+	}
+	if _, err := os.Stat("/sys/bus/event_source/devices/kprobe/type"); err != nil {
+		for _, args := range [][]string{{"list", "kprobe:tcp_*"}, {"list", "--json", "kretprobe:vfs_fallocate"}, {"count", "kprobe:vfs_fallocate"}, {"kprobe:vfs_fallocate"}} {
+			if code := sdttrace(args...); code == 0 || stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "sdttrace: this kernel was built without kprobes (CONFIG_KPROBES): its functions cannot be traced: not supported\n") {
+				t.Errorf("%q: exit code %d, prints %s%s", args, code, &stdout, &stderr)
+			}
+		}
+		return
+	}
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"list kprobe:tcp_*", `(?m)^0xf[0-9a-f]+  +-  +kprobe:vmlinux:tcp_sendmsg  +-$`},
+		{"list -v kprobe:vfs_fallocate kretprobe:vfs_fallocate", `(?m)kprobe:vmlinux:vfs_fallocate +- +file struct file \*, mode int, offset loff_t, len loff_t$`},
+		{"list -v kretprobe:vfs_fallocate", `(?m)kretprobe:vmlinux:vfs_fallocate +- +retval int$`},
+		{"list -v --json kprobe:vfs_fallocate", `^\{"kind":"kprobe","provider":"vmlinux","name":"vfs_fallocate","location":.*"variables":\[.*\{"name":"len","type":"loff_t","argument":true\}\]\}
+$`},
+	} {
+		if code := sdttrace(strings.Fields(c.args)...); code != 0 || !regexp.MustCompile(c.want).MatchString(stdout.String()) {
+			t.Errorf("%s: exit code %d, prints %.2000s%s, want %s", c.args, code, &stdout, &stderr, c.want)
+		}
+	}
+	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocat?", "kprobe:rcu_barrie?"); code == 0 || !strings.Contains(stderr.String(), "name such a function exactly") {
+		t.Errorf("a pattern that selects nothing: exit code %d, %s", code, &stderr)
+	}
+	const remark = "functions of the kernel that run all the time are left out: name one exactly to trace it\n"
+	if code := sdttrace("count", "--duration", "10ms", "kprobe:*_barrier"); code != 0 || !regexp.MustCompile(`(?m)^sdttrace: [1-9][0-9]* `+remark).MatchString(stderr.String()) {
+		t.Errorf("a pattern that leaves out: exit code %d, %s", code, &stderr)
+	}
+	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocate"); code != 0 || strings.Contains(stderr.String(), remark) || !strings.Contains(stderr.String(), "attached 1 of 1 sites") {
+		t.Errorf("an exact name: exit code %d, %s", code, &stderr)
+	}
+}
