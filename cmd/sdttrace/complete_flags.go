@@ -16,7 +16,7 @@ import (
 
 // Keys that every probe has, and functions of keys.
 var (
-	groupKeys = append(slices.Clone(grammar.TaskKeys), "probe", "stack", "sql(", "word(", "cxx(")
+	groupKeys = append(slices.Clone(grammar.TaskKeys), "probe", "func", "module", "stack", "sql(", "word(", "cxx(")
 	pairKeys  = []string{"pid", "tid", "machine"}
 )
 

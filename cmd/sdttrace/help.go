@@ -23,7 +23,7 @@ import (
 //go:embed help/*.txt
 var pages embed.FS
 
-var topics = []string{"probes", "conditions", "arguments", "stacks", "recordings", "privileges", "output", "cost"}
+var topics = []string{"probes", "kernel", "conditions", "arguments", "stacks", "recordings", "privileges", "output", "cost"}
 
 // taskKeys are the names for what is known of the task that fires; pages have TASKKEYS for them.
 var taskKeys = strings.Join(grammar.TaskKeys, ", ")

@@ -60,7 +60,7 @@ var All = map[string]Word{
 	"span":   {"", "START,END[:KEY]", "how long pairs of probes take, of the same KEY; may be repeated"},
 
 	// Groups.
-	"by":         {"", "A,...", "a group for each value: arguments, pid, tid, comm, probe, stack, sql(ARG)"},
+	"by":         {"", "A,...", "a group for each value: arguments, pid, comm, probe, func, module, stack, sql(ARG)"},
 	"show":       {"", "V,...", "what is shown: sum, avg, min, max, stddev, p50, p99.9, rate"},
 	"quantiles":  {"", "P,...", "these quantiles in percent, e.g. 50,99,99.9"},
 	"hist":       {"", "", "a histogram below each group, by powers of two"},
