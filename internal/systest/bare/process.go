@@ -17,8 +17,12 @@ const Variants = 16
 // idle is the current piece while the driver waits.
 const idle = ^uint64(0)
 
-// patience is how long one piece may take, on an emulated machine beside others.
-const patience = 20 * time.Second
+// patience is how long one piece may take, on an emulated machine beside others: in time of the
+// processor, or, if it waits, in time that passes while the piece is looked at looks times.
+const (
+	patience = 20 * time.Second
+	looks    = 6
+)
 
 // Results that are no signal: what pieces do to the process.
 const (
@@ -187,6 +191,15 @@ func (p *Process) State(i int) (State, error) {
 	}, err
 }
 
+// spent returns the processor time that the driver has had (/proc/PID/schedstat).
+func (p *Process) spent() time.Duration {
+	var ns int64
+	if data, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", p.cmd.Process.Pid)); err == nil {
+		fmt.Sscan(string(data), &ns)
+	}
+	return time.Duration(ns)
+}
+
 // pass executes pieces first to end. Where one ends the process, or runs on, another
 // process goes on behind it.
 func (p *Process) pass(first, end uint64) error {
@@ -196,7 +209,8 @@ func (p *Process) pass(first, end uint64) error {
 			return err
 		}
 		result := uint32(Ended)
-		for last := idle - 1; ; {
+		last, since, looked := idle-1, time.Duration(0), 0
+		for {
 			if err := p.out.SetReadDeadline(time.Now().Add(patience)); err != nil {
 				return err
 			}
@@ -207,11 +221,15 @@ func (p *Process) pass(first, end uint64) error {
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
 				break
 			}
-			if p.shared.current == last {
+			spent := p.spent()
+			if p.shared.current != last {
+				last, since, looked = p.shared.current, spent, 0
+				continue
+			}
+			if looked++; spent-since > patience/2 || looked == looks {
 				result = Endless
 				break
 			}
-			last = p.shared.current
 		}
 		at := p.shared.current - 1
 		if result == Endless {
