@@ -17,14 +17,13 @@ const (
 // convention assigns arguments and results to registers and the stack.
 type convention struct {
 	golang, rust     bool
-	arm, narrow      bool
+	arm              bool
 	ints             []uint8 // DWARF's numbers of the registers with arguments
 	results          []uint8
 	floats           int   // registers of numbers with a fraction
 	stack            uint8 // the stack pointer
 	top              int64 // distance of the first argument on the stack
 	vector           uint8 // DWARF's number of the first vector register
-	aligned          bool  // Go: parts lie by their own alignment
 	int, float, next int64 // used so far: registers, and bytes of the stack
 }
 
