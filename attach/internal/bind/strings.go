@@ -73,7 +73,8 @@ func isName(s string) bool {
 			return false
 		}
 	}
-	numbered := strings.HasPrefix(s, "arg") && strings.Trim(s[len("arg"):], "0123456789") == ""
+	number, numbered := strings.CutPrefix(s, "arg")
+	numbered = numbered && (number == "" || number[0] >= '0' && number[0] <= '9')
 	return s != "" && s != retval && (!numbered || isArgName(s))
 }
 
