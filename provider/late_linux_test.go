@@ -40,18 +40,19 @@ func published(t testing.TB, p *provider.Provider, n int) time.Duration {
 func TestLate(t *testing.T) {
 	p := newProvider("late")
 	load(t, p)
-	best := time.Hour
-	for i := range 10 {
-		late := provider.NewProbe0(p, fmt.Sprint("probe", i))
-		best = min(best, published(t, p, i+1))
+	best, n := time.Hour, 0
+	// A loaded machine takes longer at times, an emulated one always.
+	for ; n < 10 || best > 10*time.Millisecond && n < 100 && !testing.Short(); n++ {
+		late := provider.NewProbe0(p, fmt.Sprint("probe", n))
+		best = min(best, published(t, p, n+1))
 		provider.Watch(p, 1)
 		if !late.Enabled() || !p.Enabled() {
 			t.Fatal("not enabled though it is watched")
 		}
 		provider.Watch(p, -1)
-		provider.NewProbe0(p, fmt.Sprint("probe", i))
+		provider.NewProbe0(p, fmt.Sprint("probe", n))
 	}
-	if best > 10*time.Millisecond {
+	if best > 10*time.Millisecond && !testing.Short() {
 		t.Errorf("published after %v at best, want 10ms", best)
 	}
 	provider.NewProbe0(p, "closed")
@@ -64,8 +65,8 @@ func TestLate(t *testing.T) {
 		t.Errorf("%d objects after Close", objects)
 	}
 	load(t, p)
-	if _, probes := provider.Loaded(p); probes != 12 {
-		t.Errorf("%d probes after the next Load, want 12", probes)
+	if _, probes := provider.Loaded(p); probes != n+2 {
+		t.Errorf("%d probes after the next Load, want %d", probes, n+2)
 	}
 }
 
