@@ -76,18 +76,18 @@ OTHERGO = $(if $(filter go1.27%,$(shell $(GO) env GOVERSION)),go1.26.8,go1.27.4)
 test-go: export GOTOOLCHAIN = $(OTHERGO)
 test-go:
 	$(GO) list -export ./... >/dev/null
-	$(GO) test -vet off ./event ./internal/printable ./internal/stub ./provider ./internal/pcln
-	$(GO) test -vet off -run 'Go' ./symbols ./reader ./attach ./cmd/sdttrace
+	$(GO) test -vet off -timeout 30m ./event ./internal/printable ./internal/stub ./provider ./internal/pcln
+	$(GO) test -vet off -timeout 30m -run 'Go' ./symbols ./reader ./attach ./cmd/sdttrace
 	cd contrib/sql && $(GO) test -vet off -run 'Scanner|Interfaces' .
 
 test-dlopen:
-	$(GO) test -vet off -race -tags usdt_dlopen ./provider -loader dlopen
+	$(GO) test -vet off -race -timeout 30m -tags usdt_dlopen ./provider -loader dlopen
 
 # test-contrib traces the real libraries.
 test-contrib: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
 test-contrib:
 	$(GO) build -o $(SDTTRACE) ./cmd/sdttrace
-	for m in $(CONTRIB); do (cd $$m && $(GO) test -race -vet off ./...) || exit 1; done
+	for m in $(CONTRIB); do (cd $$m && $(GO) test -race -vet off -timeout 30m ./...) || exit 1; done
 
 # otelcol builds an OpenTelemetry Collector with the receiver of otelcol/usdtreceiver: bin/otelcol/otelcol-usdt.
 BUILDER = go.opentelemetry.io/collector/cmd/builder@v0.165.0
