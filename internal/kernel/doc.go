@@ -4,5 +4,6 @@
 // A [Feature] is detected by trying it, since distributions backport some.
 // [StayOnTaskStack] keeps a program on the stack that it was written for, and
 // [PIDNamespace] and [LoadStartTime] tell programs which process they run in.
-// [RingPosition] keeps the kernel from waking the reader of a ring buffer.
+// [RingPosition] keeps the kernel from waking the reader of a ring buffer. [Missed] says how
+// often the kernel left a program out.
 package kernel
