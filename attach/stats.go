@@ -17,7 +17,7 @@ type Stats struct {
 	Received uint64 // delivered by Events, or counted in the groups that Read returned
 	Lost     uint64 // dropped: the ring buffer was full, an argument to aggregate could not be read, or a recording is damaged
 	Filtered uint64 // did not pass Options.Where
-	Missed   uint64 // suppressed by the kernel to prevent recursion
+	Missed   uint64 // not seen by a program, since the kernel did not run it: it, or another probe, was running on that CPU
 	Unread   uint64 // recorded, but not received before Close
 
 	Unmatched uint64 // part of Filtered: starts and ends of a latency without a partner

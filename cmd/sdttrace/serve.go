@@ -172,7 +172,7 @@ func (f *serving) serveTree(ctx context.Context, stdout, stderr io.Writer) error
 		Page: p, Tree: (&pagesource.Tree{PIDs: f.pids, Attached: clicked}).Read,
 		Summary: func() page.Summary {
 			st := clicked.Stats()
-			return page.Summary{Command: shell.Line(os.Args), Lost: st.Lost, Filtered: st.Filtered, Version: version.String(), Tree: true, Losses: clicked.Losses()}
+			return page.Summary{Command: shell.Line(os.Args), Lost: st.Lost + st.Missed, Filtered: st.Filtered, Version: version.String(), Tree: true, Losses: clicked.Losses()}
 		},
 	}
 	if f.clicks {
@@ -195,7 +195,7 @@ func (f *serving) serveTree(ctx context.Context, stdout, stderr io.Writer) error
 	clicked.Close(stderr)
 	failed = errors.Join(failed, s.Close())
 	if st := clicked.Stats(); f.clicks {
-		fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered\n", st.Received, st.Lost, st.Filtered)
+		fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered\n", st.Received, st.Lost+st.Missed, st.Filtered)
 	}
 	return failed
 }

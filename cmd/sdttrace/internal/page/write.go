@@ -17,7 +17,7 @@ import (
 // Summary is what the page says of the session.
 type Summary struct {
 	Command        string // that wrote the page
-	Lost, Filtered uint64 // events
+	Lost, Filtered uint64 // events; missed ones are lost
 	Version        string
 	Tree           bool     `json:",omitempty"` // of a server: it also has the tree of probes
 	Losses         []Loss   // when Lost were lost, by time

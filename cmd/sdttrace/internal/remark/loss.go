@@ -43,8 +43,15 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 				return
 			case now := <-tick.C:
 				st, err := s.Stats()
-				if err != nil || st.Lost == told.Lost || now.Sub(last) < lossEvery {
+				if err != nil || st.Lost == told.Lost && st.Missed == told.Missed || now.Sub(last) < lossEvery {
 					continue // the summary also has the error
+				}
+				if st.Missed != told.Missed {
+					fmt.Fprintf(stderr, "sdttrace: until now %s\n", missed(s, st.Missed))
+				}
+				if st.Lost == told.Lost {
+					told, last = st, now
+					continue
 				}
 				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, lossRemedy(s, buffer, st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended))
 				told, last = st, now
@@ -55,6 +62,15 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 		close(stop)
 		<-done
 	}
+}
+
+// missed says why n events were missed, and what lacks them.
+func missed(s session.Session, n uint64) string {
+	text := fmt.Sprintf("%d events missed: the kernel did not run the program, since it, or another probe, was running on that CPU", n)
+	if _, sums := s.(session.Aggregate); sums {
+		text += "; what was added up is incomplete"
+	}
+	return text
 }
 
 // lossRemedy says why most of the lost events were lost, and names the flags by which

@@ -32,3 +32,14 @@ func TestLossRemedy(t *testing.T) {
 		}
 	}
 }
+
+// TestMissed checks what is said of events that programs did not see, and of sums that lack them.
+func TestMissed(t *testing.T) {
+	const lacking = "what was added up is incomplete"
+	for _, s := range []session.Session{&attach.Session{}, &attach.Aggregate{}, &attach.Latency{}, &attach.Pairs{}} {
+		_, sums := s.(session.Aggregate)
+		if got := missed(s, 7); !strings.HasPrefix(got, "7 events missed: ") || strings.Contains(got, lacking) != sums {
+			t.Errorf("of %T: %q", s, got)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func Summary(stderr io.Writer, s session.Session) error {
 		return err
 	}
 	if st.Missed > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d events missed: the kernel suppressed them to prevent recursion\n", st.Missed)
+		fmt.Fprintf(stderr, "sdttrace: %s\n", missed(s, st.Missed))
 	}
 	for _, err := range s.Refused() {
 		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(err.Error()))
@@ -44,9 +44,12 @@ func Summary(stderr io.Writer, s session.Session) error {
 	if st.Silent > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %d processes began before their semaphores were raised, and may have left out events at first: other work had the CPU, or this process may not write to theirs\n", st.Silent)
 	}
-	unread := ""
+	more := ""
+	if st.Missed > 0 {
+		more = fmt.Sprintf(", %d missed", st.Missed)
+	}
 	if st.Unread > 0 {
-		unread = fmt.Sprintf(", %d unread", st.Unread)
+		more += fmt.Sprintf(", %d unread", st.Unread)
 	}
 	p := s.Plan()
 	attached := fmt.Sprintf("attached %d of %d sites", p.Attached(), len(p))
@@ -60,7 +63,7 @@ func Summary(stderr io.Writer, s session.Session) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %s%d events, %d lost, %d filtered%s; %s\n", paired, st.Received, st.Lost, st.Filtered, unread, attached)
+	_, err = fmt.Fprintf(stderr, "sdttrace: %s%d events, %d lost, %d filtered%s; %s\n", paired, st.Received, st.Lost, st.Filtered, more, attached)
 	return err
 }
 

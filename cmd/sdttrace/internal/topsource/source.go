@@ -54,7 +54,7 @@ func (s *Source) Read() (r top.Reading, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Lost = stats.Lost
+	r.Lost = stats.Lost + stats.Missed
 	plan := s.Aggregate.Plan()
 	s.mu.Lock()
 	defer s.mu.Unlock()
