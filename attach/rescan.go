@@ -15,9 +15,11 @@ func (t *tracing) rescan(ctx context.Context) {
 		found, err := t.scan(look, since)
 		return func() {
 			defer t.finding.Unlock()
-			if err == nil {
-				t.attachMore(ctx, found)
+			if err != nil {
+				t.leave(found.stranded) // the next scan finds their sites
+				return
 			}
+			t.attachMore(ctx, found)
 		}
 	})
 }
@@ -46,6 +48,7 @@ func (t *tracing) rescanNow(held bool) error {
 	}
 	t.code.Refresh(t.searching)
 	if err != nil {
+		t.leave(found.stranded)
 		return err
 	}
 	if held {
@@ -66,8 +69,8 @@ type scanned struct {
 func (t *tracing) scan(look discover.Look, since time.Time) (found scanned, err error) {
 	if !since.IsZero() {
 		found.since = since
-		if t.programs != nil {
-			if err := t.programs.refresh(); err != nil {
+		if t.programs != nil { // a process that maps files may have executed its program in another thread
+			if found.stranded, _, err = t.programs.Scan(t.discover); err != nil {
 				return found, err
 			}
 		}

@@ -41,6 +41,8 @@ func TestStranded(t *testing.T) {
 						t.Fatalf("found %d sites until exec %d, want %d", found, n, n+1)
 					}
 				}
+				p.Do("0") // the kernel reports what the program maps, without a scan
+				await(t, "sites after exec 4", func() bool { return found(t, s) == 5 })
 				p.Do("4")
 				var got []int64
 				for _, ev := range drain(t, s) {

@@ -198,17 +198,15 @@ func (c *Collection) attach(ctx context.Context, p *program, t *target) (*site.A
 	go func() {
 		defer close(rescanned)
 		if t.options.Rescan > 0 {
-			t.discover.Follow(ctx, t.options.Rescan, func(look discover.Look, since time.Time) (then func()) {
+			t.discover.Follow(ctx, t.options.Rescan, func(look discover.Look, _ time.Time) (then func()) {
 				var stranded []discover.Owner
-				if t.sharing == nil && since.IsZero() {
+				if t.sharing == nil { // also where a process has mapped files: it may have executed its program
 					stranded = a.Stranded(c.kindOf(p), t.procs, t.discover)
 				}
 				found, err := look(ctx)
 				plan := site.PlanOf(found)
 				return func() {
-					if err == nil {
-						a.Leave(stranded, func(error) {}) // what the kernel answers changes nothing here
-					}
+					a.Leave(stranded, func(error) {}) // what the kernel answers changes nothing here
 					if err == nil && len(plan) > 0 {
 						c.extend(ctx, a, p, t, plan)
 					}

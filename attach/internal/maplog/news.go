@@ -1,6 +1,7 @@
 package maplog
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,8 +11,8 @@ import (
 )
 
 // News says which processes have mapped code of a file for the first time: any process of a
-// file that none had mapped since the news began, or a chosen one of a file that it had not. It
-// keeps what files are known, and nothing of processes.
+// file that none had mapped since the news began, or a chosen one of a file that it had not since
+// it executed its program. It keeps what files are known, and nothing of processes.
 type News struct {
 	rings []*ring
 	only  map[int]bool  // processes; nil for all
@@ -68,6 +69,8 @@ func (n *News) read() (more, used bool) {
 			case !ok:
 			case h.what == unix.PERF_RECORD_LOST:
 				n.lost = true
+			case h.what == unix.PERF_RECORD_COMM && n.only != nil:
+				maps.DeleteFunc(n.known, func(f codeFile, _ bool) bool { return f.pid == h.pid })
 			case h.what == unix.PERF_RECORD_MMAP2 && h.mapped.file.regular():
 				n.note(&h, now.Add(-time.Duration(clock-h.at)))
 			}

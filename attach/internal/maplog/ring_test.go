@@ -39,7 +39,7 @@ func executed(at uint64, pid int) happening {
 	return happening{what: unix.PERF_RECORD_COMM, at: at, pid: pid}
 }
 
-func maps(at uint64, pid int, path string) happening {
+func mapsFile(at uint64, pid int, path string) happening {
 	return happening{what: unix.PERF_RECORD_MMAP2, at: at, pid: pid, mapped: mapping{start: at << 12, end: (at + 1) << 12, file: file{path: path, buildID: "ab"}}}
 }
 
@@ -66,9 +66,9 @@ func TestOrder(t *testing.T) {
 	if n := len(l.told); n != 1 || l.lives[8] != nil {
 		t.Fatalf("%d happenings wait, process 8 is %+v: want one, and nothing known", n, l.lives[8])
 	}
-	a.tell(maps(2, 7, "/lib"))
+	a.tell(mapsFile(2, 7, "/lib"))
 	b.tell(executed(4, 7))
-	a.tell(maps(5, 7, "/other"))
+	a.tell(mapsFile(5, 7, "/other"))
 	if s := l.State(8); s.Images != 1 || len(l.told) != 0 {
 		t.Errorf("%d images and %d happenings that wait, want 1 and none", s.Images, len(l.told))
 	}
@@ -90,7 +90,7 @@ func TestWrapped(t *testing.T) {
 	r := l.rings[0]
 	for i := range uint64(1000) {
 		r.tell(forked(2*i, int(i+1), 1<<20))
-		r.tell(maps(2*i+1, int(i+1), "/lib"+string(make([]byte, i%5*8))))
+		r.tell(mapsFile(2*i+1, int(i+1), "/lib"+string(make([]byte, i%5*8))))
 		l.read()
 		if p := l.lives[int(i+1)]; p == nil || p.size() != 1 {
 			t.Fatalf("after %d bytes: process %d is %+v, want one mapping", r.page.Data_head, i+1, p)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/internal/procfs"
 )
 
 // Leave detaches from files that no process has any more, and from processes. Their sites leave
@@ -44,13 +45,29 @@ func (a *Attachment) Leave(owners []discover.Owner, then func(error)) {
 }
 
 // Left waits until the sites of the plan's owners that were left have no links: else events of
-// new links would count twice.
+// new links would count twice. A site that waits for its file, and so has none, may be one of any
+// file of its process.
 func (a *Attachment) Left(plan Plan) {
 	var left []chan struct{}
+	none := procfs.ID{}
+	wait := func(done chan struct{}) {
+		if done != nil && !slices.Contains(left, done) {
+			left = append(left, done)
+		}
+	}
 	a.mu.Lock()
 	for i := 0; len(a.leaving) > 0 && i < len(plan); i++ {
-		if done := a.leaving[plan[i].Owner()]; done != nil && !slices.Contains(left, done) {
-			left = append(left, done)
+		o := plan[i].Owner()
+		switch wait(a.leaving[o]); {
+		case o.PID == 0:
+		case o.File != none:
+			wait(a.leaving[discover.Owner{PID: o.PID}])
+		default:
+			for owner, done := range a.leaving {
+				if owner.PID == o.PID {
+					wait(done)
+				}
+			}
 		}
 	}
 	a.mu.Unlock()
