@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -19,6 +20,10 @@ import (
 type Family struct {
 	Table *ebpf.Map // as that of [process.NewTable]; it belongs to the family
 	links []link.Link
+	fork  *ebpf.Program // enters children
+
+	missed uint64 // runs of fork, until the last look for children
+	late   int    // processes that it missed and a look found
 }
 
 // room is how many processes of a family may live at a time: as many as default pid_max allows.
@@ -60,18 +65,21 @@ func Follow(pids []int) (_ *Family, err error) {
 			return nil, fmt.Errorf("load the program for %s, to follow children: %w", p.tracepoint, err)
 		}
 		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.tracepoint, Program: prog})
-		prog.Close() // the link keeps the program
 		if err != nil {
+			prog.Close()
 			return nil, fmt.Errorf("attach to %s, to follow children: %w", p.tracepoint, err)
 		}
 		f.links = append(f.links, l)
+		f.fork.Close() // the link keeps the program for exits
+		f.fork = prog
 	}
-	return f, f.enterDescendants(pids)
+	_, err = f.enterDescendants(pids)
+	return f, err
 }
 
-// enterDescendants enters the descendants that processes have. A process that is started
-// meanwhile by one that has yet to be entered is found in the next round.
-func (f *Family) enterDescendants(pids []int) error {
+// enterDescendants enters the descendants that processes have, and returns how many. A process that
+// is started meanwhile by one that has yet to be entered is found in the next round.
+func (f *Family) enterDescendants(pids []int) (entered int, err error) {
 	known := map[int]bool{}
 	for _, pid := range pids {
 		known[pid] = true
@@ -79,7 +87,7 @@ func (f *Family) enterDescendants(pids []int) error {
 	for {
 		all, err := procfs.PIDs()
 		if err != nil {
-			return err
+			return entered, err
 		}
 		children := map[int][]int{}
 		for _, pid := range all {
@@ -92,13 +100,15 @@ func (f *Family) enterDescendants(pids []int) error {
 			for _, child := range children[at[0]] {
 				if !known[child] {
 					known[child] = true
-					found = append(found, child)
+					if value, err := f.Table.LookupBytes(uint32(child)); err != nil || value == nil {
+						found = append(found, child)
+					}
 				}
 			}
 			at = append(at, children[at[0]]...)
 		}
 		if len(found) == 0 {
-			return nil
+			return entered, nil
 		}
 		for _, pid := range found {
 			procs, err := process.Hold([]int{pid})
@@ -106,8 +116,11 @@ func (f *Family) enterDescendants(pids []int) error {
 				err = process.Enter(f.Table, procs, pid)
 				procs.Close()
 			}
+			if err == nil {
+				entered++
+			}
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
+				return entered, err
 			}
 		}
 	}
@@ -127,15 +140,25 @@ func (f *Family) PIDs() (pids []int, err error) {
 	return slices.Compact(pids), entries.Err() // a table that changes has some twice
 }
 
-// again is how often a process is looked at that ends.
+// lookEvery is how often the family is looked at for what the kernel's programs have missed.
+const lookEvery = 100 * time.Millisecond
+
+// again is how long an ended process is waited for that leaves the table.
 const again = time.Millisecond
 
-// Wait returns when all have ended, or ctx is done. The error says that there were too many, or
-// that they cannot be waited for.
+// Wait returns when all have ended, or ctx is done. The error says that there were too many, that
+// some were found late, or that they cannot be waited for.
+//
+// The kernel may leave out a program that it has preempted in another process, see
+// [kernel.Missed]. Wait strikes out a process whose exit was missed, and looks for the children
+// whose fork was.
 func (f *Family) Wait(ctx context.Context) error {
 	var before, after [2]uint64
 	for ctx.Err() == nil {
-		err := f.Table.Lookup(uint32(counts), &before)
+		err := f.enterMissed()
+		if err == nil {
+			err = f.Table.Lookup(uint32(counts), &before)
+		}
 		var pids []int
 		if err == nil {
 			pids, err = f.PIDs()
@@ -152,23 +175,60 @@ func (f *Family) Wait(ctx context.Context) error {
 			}
 			continue // one was entered where the table had been read, and its parent has ended
 		}
-		procs, err := process.Hold(pids[:1])
-		if err == nil {
-			err = procs.Wait(ctx, pids[0])
-			procs.Close()
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) && ctx.Err() == nil {
+		if err := f.await(ctx, pids[0]); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(again): // until the kernel has struck it out
-		}
 	}
-	if after[0] > 0 {
+	switch {
+	case after[0] > 0:
 		return fmt.Errorf("%d processes were not traced: more than %d lived at a time", after[0], room)
+	case f.late > 0:
+		return fmt.Errorf("%d processes were traced up to %s late: the kernel left out the program that follows children", f.late, lookEvery)
 	}
 	return nil
+}
+
+// await waits a while until a process has ended and is no longer in the table.
+func (f *Family) await(ctx context.Context, pid int) error {
+	var life, now [2]uint64
+	if err := f.Table.Lookup(uint32(pid), &life); err != nil {
+		return nil // the kernel has struck it out
+	}
+	procs, err := process.Hold([]int{pid})
+	if err == nil {
+		within, cancel := context.WithTimeout(ctx, lookEvery)
+		err = procs.Wait(within, pid)
+		cancel()
+		procs.Close()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), ctx.Err() != nil:
+		return nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	time.Sleep(again)
+	if f.Table.Lookup(uint32(pid), &now) == nil && now == life { // else it is another process
+		f.Table.Delete(uint32(pid))
+	}
+	return nil
+}
+
+// enterMissed enters the descendants that the program has missed since the last call, as far as
+// their parents live.
+func (f *Family) enterMissed() error {
+	missed, err := kernel.Missed(f.fork)
+	if err != nil || missed == f.missed {
+		return err
+	}
+	f.missed = missed
+	pids, err := f.PIDs()
+	if err != nil {
+		return err
+	}
+	late, err := f.enterDescendants(pids)
+	f.late += late
+	return err
 }
 
 // Close ends following.
@@ -180,6 +240,7 @@ func (f *Family) Close() error {
 	if f.Table != nil {
 		errs = append(errs, f.Table.Close())
 	}
-	f.links, f.Table = nil, nil
+	errs = append(errs, f.fork.Close())
+	f.links, f.Table, f.fork = nil, nil, nil
 	return errors.Join(errs...)
 }
