@@ -2,14 +2,10 @@ package usdtreceiver_test
 
 import (
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,24 +13,12 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// collector returns the collector that "make otelcol" has built.
-func collector(t *testing.T) string {
-	t.Helper()
-	path := os.Getenv("OTELCOL")
-	if path == "" {
-		needs.Skip(t, "OTELCOL is not the path of a collector: make test-otelcol builds one")
-	}
-	return path
-}
-
 // TestCollector has the built collector trace this program, and compares what its exporter for
 // Prometheus says with what this program counted itself.
 func TestCollector(t *testing.T) {
 	program := collector(t)
 	needs.Root(t)
 	addr, own := free(t), free(t)
-	_, port, _ := net.SplitHostPort(own)
-	config := filepath.Join(t.TempDir(), "config.yaml")
 	text := fmt.Sprintf(`
 receivers:
   usdt:
@@ -53,70 +37,38 @@ exporters:
   prometheus: {endpoint: %[2]q}
   debug: {}
 service:
-  telemetry: {metrics: {readers: [{pull: {exporter: {prometheus: {host: 127.0.0.1, port: %[3]s}}}}]}}
+  telemetry: %[3]s
   pipelines:
     metrics: {receivers: [usdt], exporters: [prometheus]}
     logs: {receivers: [usdt], exporters: [debug]}
-`, os.Getpid(), addr, port)
+`, os.Getpid(), addr, ownTelemetry(own))
+	config := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command(program, "validate", "--config", config).CombinedOutput(); err != nil {
 		t.Fatalf("validate: %v\n%s", err, out)
 	}
-	cmd := exec.Command(program, "--config", config)
-	var said strings.Builder
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer cmd.Process.Kill()
-	value := func(at, metric, label string) string {
-		res, err := http.Get("http://" + at + "/metrics")
-		if err != nil {
-			return ""
-		}
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		if err != nil {
-			return ""
-		}
-		m := regexp.MustCompile(`(?m)^` + metric + `\{[^}]*` + label + `[^}]*\} (\S+)$`).FindSubmatch(body)
-		if m == nil {
-			return ""
-		}
-		return string(m[1])
-	}
+	p := begins(t, "", program, "--config", config)
 	eventually(t, "the collector counts nothing", func() bool {
-		select {
-		case err := <-ended:
-			t.Fatalf("the collector ended: %v\n%s", err, said.String())
-		default:
-		}
+		p.lives(t)
 		sale.Fire("first", 1, "")
-		return value(addr, "otelshop_sale_count_total", `item="first"`) != "" && value(addr, "otelshop_sold_items_count_total", `item="first"`) != ""
+		return exposed(addr, "otelshop_sale_count_total", `item="first"`) != "" && exposed(addr, "otelshop_sold_items_count_total", `item="first"`) != ""
 	})
 	sum := 0
 	for i := range 500 {
 		sale.Fire("then", int64(i), parent)
 		sum += i
 	}
-	eventually(t, "the collector has not counted all", func() bool { return value(addr, "otelshop_sale_count_total", `item="then"`) == "500" })
-	eventually(t, "the sum differs", func() bool { return value(addr, "otelshop_sale_sum_cent", `item="then"`) == fmt.Sprint(sum) })
+	eventually(t, "the collector has not counted all", func() bool { return exposed(addr, "otelshop_sale_count_total", `item="then"`) == "500" })
+	eventually(t, "the sum differs", func() bool { return exposed(addr, "otelshop_sale_sum_cent", `item="then"`) == fmt.Sprint(sum) })
 	eventually(t, "a name with two underscores is another", func() bool {
-		return value(addr, "otelshop_sold_items_count_total", `item="then"`) == "500"
+		return exposed(addr, "otelshop_sold_items_count_total", `item="then"`) == "500"
 	})
-	eventually(t, "the collector's own telemetry has no events", func() bool {
-		n, err := strconv.Atoi(value(own, "otelcol_usdt_events", `outcome="fired",[^}]*trace="otelshop:sale"`))
-		return err == nil && n > 0
-	})
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Errorf("the collector ended: %v\n%s", err, said.String())
+	eventually(t, "the collector's own telemetry has no events", func() bool { return events(own, "fired", "otelshop:sale") > 0 })
+	p.signal(t, syscall.SIGTERM)
+	if <-p.ended; p.err != nil {
+		t.Errorf("the collector ended: %v\n%s", p.err, p.said())
 	}
 }
 
@@ -161,63 +113,17 @@ func TestReadme(t *testing.T) {
 // attached to.
 func answers(t *testing.T, url string, args ...string) {
 	t.Helper()
-	program := collector(t)
 	needs.Root(t)
-	cmd := exec.Command(program, args...)
-	cmd.Dir = "../.."
-	path := filepath.Join(t.TempDir(), "said")
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	cmd.Stdout, cmd.Stderr = out, out
-	said := func() string {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	defer cmd.Process.Kill()
+	p := begins(t, "../..", collector(t), args...)
 	eventually(t, "nothing answers", func() bool {
-		select {
-		case err := <-ended:
-			t.Fatalf("the collector ended: %v\n%s", err, said())
-		default:
-		}
-		if !strings.Contains(said(), "Everything is ready") {
-			return false
-		}
-		res, err := http.Get("http://" + url)
-		if err != nil {
-			return false
-		}
-		res.Body.Close()
-		return res.StatusCode == http.StatusOK
+		p.lives(t)
+		_, ok := get("http://" + url)
+		return ok && strings.Contains(p.said(), "Everything is ready")
 	})
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	p.signal(t, syscall.SIGTERM)
 	// The signal may come before the collector handles it.
-	<-ended
-	if strings.Contains(said(), "This trace failed") {
-		t.Errorf("%q: %s", args, said())
+	<-p.ended
+	if strings.Contains(p.said(), "This trace failed") {
+		t.Errorf("%q: %s", args, p.said())
 	}
-}
-
-// free returns an address on which nobody listens.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

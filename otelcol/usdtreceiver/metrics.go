@@ -49,7 +49,7 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most}, t.trace.options())
 	}
 	what := attach.Count()
-	for i, name := range m.Show {
+	for i, name := range m.shows() {
 		if one := shown[name](m.Value); i == 0 {
 			what = one
 		} else {
@@ -104,6 +104,14 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 			return ended(ctx, errors.Join(s.Stop(), give(), s.Close()))
 		}
 	}
+}
+
+// shows returns what is computed: of histograms also the sum, without which Prometheus has none.
+func (m *Metrics) shows() []string {
+	if slices.Contains(m.Show, "histogram") && !slices.Contains(m.Show, "sum") {
+		return append(slices.Clone(m.Show), "sum")
+	}
+	return m.Show
 }
 
 // other is the value of keys of the events beyond MaxGroups.
@@ -191,7 +199,7 @@ func (b *metricBuilder) add(g *total.Group) {
 		b.number(key, base+".max", unit, false, keys, g.Max)
 	}
 	if len(g.Hist) > 0 {
-		b.histogram(key, base, unit, keys, g)
+		b.histogram(key, base+".histogram", unit, keys, g)
 	}
 }
 
