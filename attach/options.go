@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/link"
@@ -52,7 +53,11 @@ type Options struct {
 	// word or "retval": int8 to int64 and uint8 to uint64, as in "retval:int32" for a C
 	// function that returns an int, which fills only a part of a register. A word
 	// that has no type is a signed integer, or unsigned if it has 32 bits. At lines of
-	// source files, Args names variables in scope.
+	// source files, Args names variables in scope. "arg0:struct conn*" says that an argument,
+	// also of a probe whose object does not describe it, is the address of a value with a type
+	// of the program's debugging information: events hold its members as "conn.port", only the
+	// named ones if Args names some. Another name follows the type as in C, "arg0:struct conn *peer", and
+	// "arg1:enum mode" gives a number a type.
 	Args []string
 
 	// Stack is the largest number of addresses in the stacks of events and of groups by
@@ -147,17 +152,17 @@ func (k LinkKind) String() string { return link.Kind(k).String() }
 type settings struct {
 	Options
 	EventOptions
-	interval     time.Duration     // of aggregates of recordings
-	condition    *filter.Expr      // Where
-	on           *filter.Expr      // On
-	functionArgs bind.FunctionArgs // Args
-	strings      []bind.StringArg  // Strings
-	recorded     bool              // events are recorded, and added up here instead of by the kernel
-	tests        bool              // the kernel tests conditions of such events
-	keep         bool              // events are recorded for a file
-	spanned      bool              // events are those of Spans:
-	events       int               // how many of the selectors are of events
-	keys         []string          // of spans
+	interval     time.Duration    // of aggregates of recordings
+	condition    *filter.Expr     // Where
+	on           *filter.Expr     // On
+	functionArgs argument.Wanted  // Args
+	strings      []bind.StringArg // Strings
+	recorded     bool             // events are recorded, and added up here instead of by the kernel
+	tests        bool             // the kernel tests conditions of such events
+	keep         bool             // events are recorded for a file
+	spanned      bool             // events are those of Spans:
+	events       int              // how many of the selectors are of events
+	keys         []string         // of spans
 }
 
 // Validate checks the options without looking at processes and files. The error is
@@ -223,7 +228,7 @@ func (o *Options) settings(events *EventOptions) (*settings, error) {
 		}
 		out.strings = append(out.strings, bind.ConditionStrings(out.on)...)
 	}
-	if out.functionArgs, err = bind.ParseFunctionArgs(out.Args); err != nil {
+	if out.functionArgs, err = argument.Parse(out.Args); err != nil {
 		return fail("Args", err)
 	}
 	if err := checkRescan(out.Rescan, out.Await); err != nil {

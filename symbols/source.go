@@ -152,6 +152,37 @@ func (c *Code) Function(addr uint64, call Call) (args, results []Variable, known
 	return newVariables(in), newVariables(out), known, c.err(err)
 }
 
+// Cast is a type that a value is said to have.
+type Cast = debuginfo.Cast
+
+// ErrNoType is the error for a type that debugging information does not have.
+var ErrNoType = debuginfo.ErrNoType
+
+// Cast returns the parts of a value by its type: the value itself, in register 0, and members of a
+// structure to whose address it is a pointer, in memory at that register. Code at addr decides
+// which of several types of the same name is meant. With ErrNoType, names has all types of that
+// kind; known is false if there is no debugging information at all.
+func (c *Code) Cast(addr uint64, cast Cast) (all []Variable, names []string, known bool, err error) {
+	info := c.info()
+	if info == nil {
+		return nil, nil, false, c.err(nil)
+	}
+	found, names, err := info.Cast(addr, cast)
+	if err != nil && err != ErrNoType {
+		err = c.err(err)
+	}
+	return newVariables(found), names, true, err
+}
+
+// Unit returns the number of the compilation unit that the code at addr comes from, -1 if it is not
+// known.
+func (c *Code) Unit(addr uint64) int {
+	if n, ok := c.info().Unit(addr); ok {
+		return n
+	}
+	return -1
+}
+
 func newVariables(all []debuginfo.Variable) (out []Variable) {
 	for i := range all {
 		out = append(out, newVariable(&all[i]))

@@ -227,6 +227,11 @@ func FuzzSources(f *testing.F) {
 			}
 		}
 		c.Inlined(func(string, string) bool { return true })
+		for _, name := range []string{"int", "conn"} {
+			if all, _, _, _ := c.Cast(0, symbols.Cast{Type: name, Name: "x", Pointer: true}); len(all) > 512 {
+				t.Errorf("%d parts of %s", len(all), name)
+			}
+		}
 	})
 }
 
@@ -253,6 +258,8 @@ func TestSourcesHostile(t *testing.T) {
 				}
 			}
 			c.Inlined(func(string, string) bool { return true })
+			c.Cast(0, symbols.Cast{Type: "nothing", Name: "x", Pointer: true})
+			c.Cast(0, symbols.Cast{Type: "int", Name: "x"})
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/bind/bindtest"
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -73,12 +74,20 @@ func TestFunctionArgs(t *testing.T) {
 		{"arg0:float", entry, `unknown type "float"`},
 		{"arg0:int8 arg0:int16", entry, "two types"},
 		{"arg0", usdt, "no selector names functions"},
+		{"arg0:conn* conn.port", usdt, ""},
+		{"arg0:conn* n", usdt, "it names n, which is an argument of a function"},
+		{"arg0:conn* data:*main.request", entry, ""},
+		{"arg0:conn* arg1:conn*", usdt, "both called conn"},
+		{"arg0:conn**", usdt, "a pointer to a pointer"},
+		{"arg0:conn*arg7", usdt, "want ARG:TYPE*"},
+		{"arg0:*", usdt, "want ARG:TYPE*"},
+		{"arg0:conn*", "kprobe:vfs_read", "those of the kernel have theirs"},
 		{"retval", entry, "no retval at its entry"},
 		{"retval:int8", entry, "no retval at its entry"},
 		{"arg0", ret, "only retval when it returns"},
 		{"none", ret, "only retval when it returns"},
 	} {
-		args, err := bind.ParseFunctionArgs(strings.Fields(test.args))
+		args, err := argument.Parse(strings.Fields(test.args))
 		var selectors []selector.Selector
 		for _, s := range strings.Fields(test.selectors) {
 			parsed, err := selector.Parse(s)

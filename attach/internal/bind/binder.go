@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -30,7 +31,7 @@ type Binder struct {
 	MaxString  int
 	Strings    []StringArg
 	Follow     []string
-	Args       FunctionArgs
+	Args       argument.Wanted
 	Condition  *filter.Expr
 	On         *filter.Expr // a condition that is tested here: records hold what it asks for
 	Aggregate  *Layout      // nil to record events
@@ -55,10 +56,11 @@ type Binder struct {
 	// Prototypes has the names of arguments whose objects do not name them; nil for none.
 	Prototypes *prototype.Table
 	// Types has names and types of functions' arguments; nil for none.
-	Types    *discover.Types
-	schemas  map[schemaKey]*Schema
-	callers  map[string]*symbols.Callers // by path, nil if they are not known
-	tolerant bool                        // see bindOthers
+	Types     *discover.Types
+	schemas   map[schemaKey]*Schema
+	castsSeen []*[]*discover.Cast
+	callers   map[string]*symbols.Callers // by path, nil if they are not known
+	tolerant  bool                        // see bindOthers
 }
 
 // schemaKey identifies the argument forms of a site.
@@ -81,6 +83,7 @@ type schemaKey struct {
 	caller      caller
 	source      *reader.Source // the variables are the site's own
 	typed       *reader.Typed  // as are arguments of functions whose types are known
+	casts       *[]*discover.Cast
 	tolerant    bool
 }
 
@@ -89,7 +92,7 @@ type schemaKey struct {
 // condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
-	key := schemaKey{path: s.Path, kind: p.Kind, atRET: p.AtRET, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant, caller: b.callerOf(s), source: p.Source}
+	key := schemaKey{path: s.Path, kind: p.Kind, atRET: p.AtRET, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant, caller: b.callerOf(s), source: p.Source, casts: b.castTypes(p)}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
 	}
@@ -211,6 +214,9 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 		b.bindTyped(sc, s, regs)
 	default:
 		b.bindNote(sc, s, regs)
+	}
+	if !p.Kind.InKernel() && p.Type == nil {
+		b.bindCasts(sc, s, regs)
 	}
 	b.recordCarrier(sc, s, regs)
 	b.recordTask(sc)
@@ -350,7 +356,7 @@ func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers
 	sc.bindStrings(strs, func(name string) (operand.Operand, *notes.Arg) {
 		a := lengthArg(p, name)
 		if a != nil && p.Target != nil {
-			b.Args.retype(a, name)
+			b.Args.Retype(a, name)
 		}
 		if a != nil && a.Err == nil {
 			if op, err := operand.Compile(*a, regs, p.Machine, p.Class, obj, site, ipDelta); err == nil {

@@ -4,20 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // retval is the name of a function's result.
-const retval = "retval"
+const retval = argument.Retval
 
 // errInstruction is why an instruction within a function has no arguments.
 var errInstruction = errors.New("a function has its arguments in their registers only at its entry")
@@ -50,7 +49,7 @@ func (b *Binder) bindWords(sc *Schema, s *site.Site, regs *operand.Registers, ty
 			return
 		}
 		arg, err := p.Target.Result()
-		b.Args.retype(&arg, retval)
+		b.Args.Retype(&arg, retval)
 		sc.Fields = []shape.Field{{Name: retval, Kind: kindOf(arg), Err: err}}
 		if err == nil {
 			b.bindArguments(sc, s, regs, []notes.Arg{arg}, nil)
@@ -68,7 +67,7 @@ func (b *Binder) bindWords(sc *Schema, s *site.Site, regs *operand.Registers, ty
 		if err != nil {
 			arg.Err = err
 		}
-		b.Args.retype(&arg, shape.ArgName(i))
+		b.Args.Retype(&arg, shape.ArgName(i))
 		args = append(args, arg)
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(arg)})
 	}
@@ -81,12 +80,12 @@ func (b *Binder) bindWords(sc *Schema, s *site.Site, regs *operand.Registers, ty
 // if the function's types are known.
 func (b *Binder) shownArguments(p *reader.Probe, typed bool) []int {
 	var out []int
-	if b.Args.all && !typed {
+	if b.Args.All && !typed {
 		for i := range p.Arguments() {
 			out = append(out, i)
 		}
 	}
-	names := slices.Clone(b.Args.names)
+	names := slices.Clone(b.Args.Names)
 	for i := range b.Strings {
 		if t := &b.Strings[i]; t.probes == nil || t.probes.Match(p.Path, p.Provider, p.Name) {
 			names = append(names, t.arg)
@@ -116,34 +115,40 @@ func appendArguments(out []int, names []string, others []int) []int {
 func (b *Binder) bindVariables(sc *Schema, s *site.Site, regs *operand.Registers) {
 	sc.Named = true
 	var shown, unshown []string
-	for _, name := range b.Args.names {
-		if !slices.Contains(shown, name) {
+	for _, name := range b.Args.Names {
+		if !slices.Contains(shown, name) && !b.Args.OfCast(name) {
 			shown = append(shown, name)
 		}
 	}
 	for _, name := range b.namesUsed() {
-		if v := findVariable(s.Probe.Source.Variables, name); v != nil && !slices.Contains(shown, name) && !slices.Contains(unshown, name) {
+		if v := argument.Find(s.Probe.Source.Variables, name); v != nil && !slices.Contains(shown, name) && !slices.Contains(unshown, name) {
 			unshown = append(unshown, name)
 		}
 	}
 	src := s.Probe.Source
-	sc.bindNamed(s, regs, &variables{src.Variables, src.Err, "in scope here"}, shown, unshown)
+	sc.bindNamed(s, regs, &argument.Variables{All: src.Variables, Err: src.Err, Where: "in scope here"}, shown, unshown)
 }
 
 // bindNamed reads variables. The shown ones become fields.
-func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *variables, shown, unshown []string) {
+func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument.Variables, shown, unshown []string) {
 	reads := 0 // of strings
 	var strs []stringField
+	place := all.Of
+	if place == nil {
+		place = func(v *reader.Variable) (operand.Operand, error) {
+			return operand.OfVariable(v, regs, &s.Probe, s.Offset)
+		}
+	}
 	for i, name := range slices.Concat(shown, unshown) {
 		f := shape.Field{Name: name}
-		v := all.find(name)
+		v := all.Find(name)
 		if v == nil {
-			f.Err = all.lack(name)
+			f.Err = all.Lack(name)
 			sc.Fields = append(sc.Fields, f)
 			continue
 		}
 		f.Kind = v.Kind
-		op, err := operand.OfVariable(v, regs, &s.Probe, s.Offset)
+		op, err := place(v)
 		var str *StringArg
 		if v.Kind == reader.String {
 			str = &StringArg{arg: name, length: v.Length}
@@ -167,8 +172,8 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *variable
 		sc.Fields = append(sc.Fields, f)
 	}
 	sc.bindStrings(strs, func(name string) (operand.Operand, *notes.Arg) {
-		if v := all.find(name); v != nil {
-			if op, err := operand.OfVariable(v, regs, &s.Probe, s.Offset); err == nil {
+		if v := all.Find(name); v != nil {
+			if op, err := place(v); err == nil {
 				return op, &notes.Arg{Signed: v.Kind == reader.Int}
 			}
 		}
@@ -178,44 +183,10 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *variable
 	sc.Fields, sc.Unshown = sc.Fields[:n:n], sc.Fields[n:]
 }
 
-// variables are what a site may have by name.
-type variables struct {
-	all   []reader.Variable
-	err   error  // why some are missing
-	where string // "in scope here"
-}
-
-func (v *variables) find(name string) *reader.Variable { return findVariable(v.all, name) }
-
-func findVariable(all []reader.Variable, name string) *reader.Variable {
-	if i := slices.IndexFunc(all, func(v reader.Variable) bool { return v.Name == name }); i >= 0 {
-		return &all[i]
-	}
-	return nil
-}
-
-// lackingVariable is the error for a name that no variable has.
-type lackingVariable struct{ error }
-
-// lack returns the error for a variable that is missing.
-func (v *variables) lack(name string) error {
-	if v.err != nil {
-		return v.err
-	}
-	var names []string
-	for i := range v.all {
-		names = append(names, v.all[i].Name)
-	}
-	if len(names) == 0 {
-		return lackingVariable{fmt.Errorf("no variable is %s", v.where)}
-	}
-	return lackingVariable{fmt.Errorf("no variable %s is %s%s", name, v.where, selector.Nearly(name, names))}
-}
-
 // typed returns what the function of p has by names and types of debugging information: its
 // arguments or, at its return, its results. It returns nil if they are not known, or if nobody
 // asks for them: then nothing is read to find them.
-func (b *Binder) typed(p *reader.Probe) *variables {
+func (b *Binder) typed(p *reader.Probe) *argument.Variables {
 	if p.Target == nil || p.Source != nil || p.Displacement() != 0 && !p.AtRET || !b.wantsTypes(p) {
 		return nil
 	}
@@ -224,18 +195,18 @@ func (b *Binder) typed(p *reader.Probe) *variables {
 	case t == nil || !t.Known:
 		return nil
 	case p.Kind == reader.Uretprobe:
-		return &variables{t.Results, t.Err, "a result of the function"}
+		return &argument.Variables{All: t.Results, Err: t.Err, Where: "a result of the function"}
 	default:
-		return &variables{t.Arguments, t.Err, "an argument of the function"}
+		return &argument.Variables{All: t.Arguments, Err: t.Err, Where: "an argument of the function"}
 	}
 }
 
 // wantsTypes reports whether somebody asks for arguments of functions that are not named as words.
 func (b *Binder) wantsTypes(p *reader.Probe) bool {
-	if b.Args.variable != "" {
+	if b.Args.Variable != "" {
 		return true
 	}
-	if b.Args.all && (b.Aggregate == nil || b.Aggregate.Whole()) {
+	if b.Args.All && (b.Aggregate == nil || b.Aggregate.Whole()) {
 		return p.Kind != reader.Uretprobe || !b.wordOf(retval)
 	}
 	return slices.ContainsFunc(b.namesUsed(), b.isVariable)
@@ -243,7 +214,7 @@ func (b *Binder) wantsTypes(p *reader.Probe) bool {
 
 // isVariable reports whether a name may be that of a variable.
 func (b *Binder) isVariable(name string) bool {
-	if name == "" || name == "probe" || name == query.Stack || isArgName(name) || b.wordOf(name) {
+	if name == "" || name == "probe" || name == query.Stack || isArgName(name) || b.wordOf(name) || b.Args.OfCast(name) {
 		return false
 	}
 	i := query.TaskKeyOf(name)
@@ -252,29 +223,26 @@ func (b *Binder) isVariable(name string) bool {
 
 // wordOf reports whether an option says how the word called name is read.
 func (b *Binder) wordOf(name string) bool {
-	_, typed := b.Args.types[name]
+	_, typed := b.Args.Types[name]
 	return typed || slices.ContainsFunc(b.Strings, func(t StringArg) bool { return t.arg == name && !t.implied })
 }
-
-// reads of all that is shown without having been named.
-const shownReads = 24
 
 // shownVariables returns the names of the variables that events hold. Unless some are named, that
 // are the arguments themselves, what structures among them consist of, and text in structures to
 // which arguments point.
-func (b *Binder) shownVariables(p *reader.Probe, all *variables) (names []string) {
-	if b.Args.all {
-		return all.usual()
+func (b *Binder) shownVariables(p *reader.Probe, all *argument.Variables) (names []string) {
+	if b.Args.All {
+		return all.Usual()
 	}
 	other := p.Target.Typed.Results
 	if p.Kind == reader.Uretprobe {
 		other = p.Target.Typed.Arguments
-		if b.Args.result || len(b.Args.names) == 0 {
-			names = all.usual()
+		if b.Args.Result || len(b.Args.Names) == 0 {
+			names = all.Usual()
 		}
 	}
-	for _, name := range b.Args.names {
-		if isArgName(name) || slices.Contains(names, name) || findVariable(other, name) != nil && all.find(name) == nil {
+	for _, name := range b.Args.Names {
+		if isArgName(name) || b.Args.OfCast(name) || slices.Contains(names, name) || argument.Find(other, name) != nil && all.Find(name) == nil {
 			continue
 		}
 		names = append(names, name)
@@ -282,39 +250,12 @@ func (b *Binder) shownVariables(p *reader.Probe, all *variables) (names []string
 	return names
 }
 
-// usual returns what is shown unless something is named.
-func (v *variables) usual() (names []string) {
-	lengths := map[string]bool{}
-	for i := range v.all {
-		lengths[v.all[i].Length] = true
-	}
-	left := shownReads
-	for _, behind := range []bool{false, true} {
-		for i := range v.all {
-			x := &v.all[i]
-			member := strings.Contains(x.Name, ".") && !strings.HasPrefix(x.Name, retval+".")
-			reads := 1
-			if x.Kind == reader.String {
-				reads = 3
-			}
-			switch {
-			case x.Behind != behind || lengths[x.Name] || behind && x.Kind != reader.String:
-			case member && (x.Err != nil || reads > left):
-			default:
-				left -= reads
-				names = append(names, x.Name)
-			}
-		}
-	}
-	return names
-}
-
 // unshownVariables returns the names of variables that are not shown, but that the condition or
 // the aggregation names.
-func (b *Binder) unshownVariables(p *reader.Probe, all *variables) (names []string) {
+func (b *Binder) unshownVariables(p *reader.Probe, all *argument.Variables) (names []string) {
 	shown := b.shownVariables(p, all)
 	for _, name := range b.namesUsed() {
-		if b.isVariable(name) && all.find(name) != nil && !slices.Contains(shown, name) && !slices.Contains(names, name) {
+		if b.isVariable(name) && all.Find(name) != nil && !slices.Contains(shown, name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -325,7 +266,7 @@ func (b *Binder) unshownVariables(p *reader.Probe, all *variables) (names []stri
 func (u *OptionUse) seeVariables(sc *Schema, p *reader.Probe) {
 	for i, name := range u.variables {
 		j := slices.IndexFunc(sc.Fields, func(f shape.Field) bool { return f.Name == name })
-		var lacks lackingVariable
+		var lacks argument.Lacking
 		switch {
 		case p.Target == nil && p.Source == nil:
 		case j >= 0 && !errors.As(sc.Fields[j].Err, &lacks):

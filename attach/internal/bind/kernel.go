@@ -18,7 +18,7 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	p := &s.Probe
 	known, args := b.known(p), p.Arguments()
 	if known == nil {
-		for _, name := range b.Args.names {
+		for _, name := range b.Args.Names {
 			sc.Fields = append(sc.Fields, shape.Field{Name: name, Err: lacksKernel(p, name)})
 		}
 		return
@@ -31,18 +31,21 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 		if err := p.Kernel.Params[i].Err; err != nil {
 			args[i].Err = err
 		}
-		b.Args.retype(&args[i], sc.Fields[i].Name)
+		b.Args.Retype(&args[i], sc.Fields[i].Name)
 	}
 	b.bindArguments(sc, s, regs, args, known)
 	for i := range sc.Fields {
 		sc.Places = append(sc.Places, sc.Fields[i].Name)
 	}
-	if b.Args.all || p.Kind == reader.Kretprobe && b.Args.result {
+	if b.Args.All || p.Kind == reader.Kretprobe && b.Args.Result {
 		return
 	}
 	all := sc.Fields
 	sc.Fields = nil
-	for _, name := range b.Args.names {
+	for _, name := range b.Args.Names {
+		if b.Args.OfCast(name) {
+			continue
+		}
 		f := shape.Field{Name: name, Err: lacksKernel(p, name)}
 		i := slices.IndexFunc(all, func(f shape.Field) bool { return f.Name == name })
 		if n, ok := shape.ArgNumber(name); ok && i < 0 && n < len(all) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/site"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -26,14 +26,18 @@ type OptionUse struct {
 	variables    []string // of Options.Args
 	usesVariable []bool
 	noVariable   []error // why the first probe lacks each
+
+	usesCast []bool
+	noCast   []error
 }
 
 // NewOptionUse returns an OptionUse for strings, pointers to follow and arguments of functions,
 // before any probe has been seen.
-func NewOptionUse(strs []StringArg, follow []string, args *FunctionArgs) *OptionUse {
+func NewOptionUse(strs []StringArg, follow []string, args *argument.Wanted) *OptionUse {
 	n := len(strs)
-	variables := slices.DeleteFunc(slices.Clone(args.names), isArgName)
+	variables := slices.DeleteFunc(slices.Clone(args.Names), func(name string) bool { return isArgName(name) || args.OfCast(name) || args.IsCast(name) })
 	return &OptionUse{
+		usesCast: make([]bool, len(args.Casts)), noCast: make([]error, len(args.Casts)),
 		variables: variables, noVariable: make([]error, len(variables)), usesVariable: make([]bool, len(variables)),
 		strings: strs[:n:n], follow: follow,
 		usesString: make([]bool, n), noString: make([]error, n), usesFollow: make([]bool, len(follow)),
@@ -81,6 +85,17 @@ func notString(sc *Schema, p *reader.Probe, t *StringArg) error {
 	return fmt.Errorf("argument %s of %s is not a pointer", t.arg, site.Name(p))
 }
 
+// seeCast notes whether cast i has a type at a site, or why it has none.
+func (u *OptionUse) seeCast(i int, err error) {
+	switch {
+	case u == nil:
+	case err == nil:
+		u.usesCast[i] = true
+	case u.noCast[i] == nil:
+		u.noCast[i] = err
+	}
+}
+
 // Check returns an option that has no effect at any of the probes, and why; no
 // error if there is none.
 func (u *OptionUse) Check() (option string, err error) {
@@ -106,29 +121,15 @@ func (u *OptionUse) Check() (option string, err error) {
 			return "Follow", fmt.Errorf("no probe has a pointer %q that could be followed", u.follow[i])
 		}
 	}
+	for i, err := range u.noCast {
+		if err != nil && !u.usesCast[i] {
+			return "Args", err
+		}
+	}
 	for i, err := range u.noVariable {
 		if err != nil && !u.usesVariable[i] {
 			return "Args", fmt.Errorf("%q: %w", u.variables[i], err)
 		}
 	}
 	return "", nil
-}
-
-// Fits returns an error if Options.Args names arguments of functions and the
-// selectors name nothing that has them.
-func (a *FunctionArgs) Fits(selectors []selector.Selector) error {
-	has := func(k selector.Kind) bool {
-		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })
-	}
-	kernel, kernelReturn := has(selector.Kprobe), has(selector.Kretprobe)
-	_, result := a.types[retval]
-	switch entry, ret := has(selector.Uprobe) || kernel, has(selector.Uretprobe) || kernelReturn; {
-	case a.given && !entry && !ret:
-		return errors.New("it names arguments of functions, and no selector names functions")
-	case (a.result || result) && !ret:
-		return errors.New("a function has no retval at its entry: trace uretprobe:PATH:FUNC")
-	case (slices.ContainsFunc(a.names, isArgName) || a.given && !a.all && !a.result && len(a.names) == 0) && !entry:
-		return errors.New("a function has only retval when it returns: trace uprobe:PATH:FUNC for its arguments")
-	}
-	return nil
 }

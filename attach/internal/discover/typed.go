@@ -16,11 +16,12 @@ import (
 type Types struct {
 	selectors []selector.Selector
 	code      map[string]*symbols.Code
+	casts     map[castKey]*Cast
 }
 
 // NewTypes returns types of the functions that selectors name.
 func NewTypes(selectors []selector.Selector) *Types {
-	return &Types{selectors: selectors, code: map[string]*symbols.Code{}}
+	return &Types{selectors: selectors, code: map[string]*symbols.Code{}, casts: map[castKey]*Cast{}}
 }
 
 // Read makes sure that the function of p has what is known of its arguments.
@@ -33,15 +34,20 @@ func (t *Types) Read(p *reader.Probe) {
 	if fn.Convention == reader.GoUnknown {
 		return
 	}
-	path := p.Attachable()
+	c := t.open(p.Attachable())
+	call := symbols.Call{Go: fn.Convention == reader.GoRegisters, Stack: fn.Convention == reader.GoStack, Altered: altered(fn.Symbols)}
+	args, results, known, err := c.Function(fn.Address, call)
+	*fn.Typed = reader.Typed{Arguments: variables(args), Results: variables(results), Known: known, Err: err}
+}
+
+// open returns the code of the object at path.
+func (t *Types) open(path string) *symbols.Code {
 	c := t.code[path]
 	if c == nil {
 		c = symbols.OpenCode(path, t.named(path))
 		t.code[path] = c
 	}
-	call := symbols.Call{Go: fn.Convention == reader.GoRegisters, Stack: fn.Convention == reader.GoStack, Altered: altered(fn.Symbols)}
-	args, results, known, err := c.Function(fn.Address, call)
-	*fn.Typed = reader.Typed{Arguments: variables(args), Results: variables(results), Known: known, Err: err}
+	return c
 }
 
 // altered reports whether a function is a copy that GCC has made for some of its callers.

@@ -47,3 +47,42 @@ func OfVariable(v *reader.Variable, regs *Registers, p *reader.Probe, offset uin
 	}
 	return op, err
 }
+
+// Part returns how a part of the value of op is read, whose place v has relative to register 0: the
+// value itself, or memory at the address that it is.
+func (op Operand) Part(v *reader.Variable, c elf.Class) (Operand, error) {
+	word := uint8(8)
+	if c == elf.ELFCLASS32 {
+		word = 4
+	}
+	switch {
+	case v.Err != nil:
+		return op, v.Err
+	case v.Size != 1 && v.Size != 2 && v.Size != 4 && v.Size != 8 || v.Kind == reader.Float && v.Size < 4:
+		return op, fmt.Errorf("a value of %d bytes is no number that events can hold", v.Size)
+	case !v.Memory && v.Size > int(op.Size):
+		return op, fmt.Errorf("the argument has %d bytes, and its type %d", op.Size, v.Size)
+	case !v.Memory:
+		op.Size = uint8(v.Size)
+		if op.Kind == Const && op.Size < 8 {
+			op.Value &= 1<<(8*op.Size) - 1
+		}
+		return op, nil
+	case op.Size != word:
+		return op, fmt.Errorf("the argument has %d bytes, and an address %d", op.Size, word)
+	case op.Follow || op.Kind == Memory && v.Follow:
+		return op, fmt.Errorf("it lies behind two pointers, of which one is followed")
+	}
+	op, err := op.Followed(v.Offset)
+	if err != nil {
+		return op, err
+	}
+	op.Size, op.Pointer = uint8(v.Size), 0
+	if op.Follow || v.Follow {
+		op.Pointer = word
+	}
+	if v.Follow {
+		op.Follow, op.FollowDisp = true, v.FollowOffset
+	}
+	return op, nil
+}

@@ -29,6 +29,7 @@ const (
 	tagPtrToMember       = 0x1f
 	tagUnspecifiedType   = 0x3b
 	tagInheritance       = 0x1c
+	tagNamespace         = 0x39
 
 	attrLocation       = 0x02
 	attrName           = 0x03

@@ -46,7 +46,7 @@ var All = map[string]Word{
 
 	// How arguments are read.
 	"str":        {"", "ARG,...", "arguments that are pointers to strings: argN, argN[argM], argN->8"},
-	"args":       {"", "ARG,...", "arguments of functions, with types: arg0,arg1:uint8,retval:int32"},
+	"args":       {"", "ARG,...", "arguments of functions, or types: arg0,arg1:uint8,'arg0:struct conn*'"},
 	"follow":     {"", "ARG,...", "pointers of typed probes to follow: peer, peer.next, '*'"},
 	"providers":  {"", "FILE,...", "files that name arguments of probes; none for no names"},
 	"max-string": {"", "N", "bytes to keep of each string (default 1024)"},

@@ -1,0 +1,104 @@
+package argument
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
+)
+
+// Variables are what a site may have by name.
+type Variables struct {
+	All   []reader.Variable
+	Err   error  // why some are missing
+	Where string // "in scope here"
+	// Of returns how one is read; nil for variables that are where debugging information says.
+	Of func(*reader.Variable) (operand.Operand, error)
+}
+
+func (v *Variables) Find(name string) *reader.Variable { return Find(v.All, name) }
+
+func Find(all []reader.Variable, name string) *reader.Variable {
+	if i := slices.IndexFunc(all, func(v reader.Variable) bool { return v.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// Lacking is the error for a name that no variable has.
+type Lacking struct{ error }
+
+// Lack returns the error for a variable that is missing.
+func (v *Variables) Lack(name string) error {
+	if v.Err != nil {
+		return v.Err
+	}
+	var names []string
+	for i := range v.All {
+		names = append(names, v.All[i].Name)
+	}
+	if len(names) == 0 {
+		return Lacking{fmt.Errorf("no variable is %s", v.Where)}
+	}
+	return Lacking{fmt.Errorf("no variable %s is %s%s", name, v.Where, selector.Nearly(name, names))}
+}
+
+// ShownReads bounds the reads of all that is shown without having been named.
+const ShownReads = 24
+
+// Usual returns what is shown unless something is named.
+func (v *Variables) Usual() (names []string) {
+	lengths := map[string]bool{}
+	for i := range v.All {
+		lengths[v.All[i].Length] = true
+	}
+	left := ShownReads
+	for _, behind := range []bool{false, true} {
+		for i := range v.All {
+			x := &v.All[i]
+			member := strings.Contains(x.Name, ".") && !strings.HasPrefix(x.Name, Retval+".")
+			reads := 1
+			if x.Kind == reader.String {
+				reads = 3
+			}
+			switch {
+			case x.Behind != behind || lengths[x.Name] || behind && x.Kind != reader.String:
+			case member && (x.Err != nil || reads > left):
+			default:
+				left -= reads
+				names = append(names, x.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Parts returns what is shown of a structure that is cast: its members and, if there are few, text
+// to which they point.
+func (v *Variables) Parts(left int) (names []string) {
+	lengths := map[string]bool{}
+	for i := range v.All {
+		lengths[v.All[i].Length] = true
+	}
+	for _, behind := range []bool{false, true} {
+		for i := range v.All {
+			x := &v.All[i]
+			reads := 1
+			if x.Kind == reader.String {
+				reads = 3
+			}
+			if i == 0 && x.Kind != reader.String && len(v.All) > 1 || x.Behind != behind || lengths[x.Name] || x.Err != nil || behind && x.Kind != reader.String || reads > left {
+				continue
+			}
+			if _, err := v.Of(x); err != nil {
+				continue
+			}
+			left -= reads
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
