@@ -20,11 +20,15 @@ import (
 type Family struct {
 	Table *ebpf.Map // as that of [process.NewTable]; it belongs to the family
 	links []link.Link
-	fork  *ebpf.Program // enters children
+	forks []*ebpf.Program // each enters children
 
-	missed uint64 // runs of fork, until the last look for children
-	late   int    // processes that it missed and a look found
+	missed []uint64 // runs of forks, until the last look for children
+	late   int      // processes that all missed and a look found
 }
+
+// copies is how often each program is attached. The kernel leaves out a program while it is
+// preempted in another process on that CPU, see [kernel.Missed], and hardly ever both.
+const copies = 2
 
 // room is how many processes of a family may live at a time: as many as default pid_max allows.
 const room = 1 << 15
@@ -56,25 +60,36 @@ func Follow(pids []int) (_ *Family, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range []struct {
-		tracepoint string
-		spec       *ebpf.ProgramSpec
-	}{{"sched_process_exit", b.exit()}, {"sched_process_fork", b.fork()}} {
-		prog, err := ebpf.NewProgram(p.spec)
-		if err != nil {
-			return nil, fmt.Errorf("load the program for %s, to follow children: %w", p.tracepoint, err)
+	for i := range copies {
+		if err := f.attach("sched_process_exit", b.exit()); err != nil {
+			return nil, err
 		}
-		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.tracepoint, Program: prog})
-		if err != nil {
-			prog.Close()
-			return nil, fmt.Errorf("attach to %s, to follow children: %w", p.tracepoint, err)
+		if err := f.attach("sched_process_fork", b.fork(i == 0)); err != nil {
+			return nil, err
 		}
-		f.links = append(f.links, l)
-		f.fork.Close() // the link keeps the program for exits
-		f.fork = prog
 	}
+	f.missed = make([]uint64, len(f.forks))
 	_, err = f.enterDescendants(pids)
 	return f, err
+}
+
+// attach attaches a program.
+func (f *Family) attach(tracepoint string, spec *ebpf.ProgramSpec) error {
+	prog, err := ebpf.NewProgram(spec)
+	if err != nil {
+		return fmt.Errorf("load the program for %s, to follow children: %w", tracepoint, err)
+	}
+	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: tracepoint, Program: prog})
+	if err != nil {
+		prog.Close()
+		return fmt.Errorf("attach to %s, to follow children: %w", tracepoint, err)
+	}
+	f.links = append(f.links, l)
+	if spec.Name == forkName {
+		f.forks = append(f.forks, prog)
+		return nil
+	}
+	return prog.Close() // the link keeps it
 }
 
 // enterDescendants enters the descendants that processes have, and returns how many. A process that
@@ -100,7 +115,7 @@ func (f *Family) enterDescendants(pids []int) (entered int, err error) {
 			for _, child := range children[at[0]] {
 				if !known[child] {
 					known[child] = true
-					if value, err := f.Table.LookupBytes(uint32(child)); err != nil || value == nil {
+					if !f.has(child) {
 						found = append(found, child)
 					}
 				}
@@ -110,7 +125,11 @@ func (f *Family) enterDescendants(pids []int) (entered int, err error) {
 		if len(found) == 0 {
 			return entered, nil
 		}
+		time.Sleep(again)
 		for _, pid := range found {
+			if f.has(pid) {
+				continue // the kernel has entered it, which shows a process before it runs the program
+			}
 			procs, err := process.Hold([]int{pid})
 			if err == nil {
 				err = process.Enter(f.Table, procs, pid)
@@ -124,6 +143,12 @@ func (f *Family) enterDescendants(pids []int) (entered int, err error) {
 			}
 		}
 	}
+}
+
+// has reports whether the table has a process.
+func (f *Family) has(pid int) bool {
+	value, err := f.Table.LookupBytes(uint32(pid))
+	return err == nil && value != nil
 }
 
 // PIDs returns the processes that live.
@@ -143,15 +168,14 @@ func (f *Family) PIDs() (pids []int, err error) {
 // lookEvery is how often the family is looked at for what the kernel's programs have missed.
 const lookEvery = 100 * time.Millisecond
 
-// again is how long an ended process is waited for that leaves the table.
+// again is how long the kernel may take to run its programs.
 const again = time.Millisecond
 
 // Wait returns when all have ended, or ctx is done. The error says that there were too many, that
 // some were found late, or that they cannot be waited for.
 //
-// The kernel may leave out a program that it has preempted in another process, see
-// [kernel.Missed]. Wait strikes out a process whose exit was missed, and looks for the children
-// whose fork was.
+// Wait strikes out a process whose exit all programs missed, and looks for the children whose fork
+// they did.
 func (f *Family) Wait(ctx context.Context) error {
 	var before, after [2]uint64
 	for ctx.Err() == nil {
@@ -183,7 +207,7 @@ func (f *Family) Wait(ctx context.Context) error {
 	case after[0] > 0:
 		return fmt.Errorf("%d processes were not traced: more than %d lived at a time", after[0], room)
 	case f.late > 0:
-		return fmt.Errorf("%d processes were traced up to %s late: the kernel left out the program that follows children", f.late, lookEvery)
+		return fmt.Errorf("%d processes were traced up to %s late: the kernel left out the programs that follow children", f.late, lookEvery)
 	}
 	return nil
 }
@@ -214,14 +238,23 @@ func (f *Family) await(ctx context.Context, pid int) error {
 	return nil
 }
 
-// enterMissed enters the descendants that the program has missed since the last call, as far as
-// their parents live.
+// enterMissed enters the descendants that all copies of the program may have missed since the last
+// call, as far as their parents live.
 func (f *Family) enterMissed() error {
-	missed, err := kernel.Missed(f.fork)
-	if err != nil || missed == f.missed {
-		return err
+	all := true
+	for i, prog := range f.forks {
+		missed, err := kernel.Missed(prog)
+		if err != nil {
+			return err
+		}
+		all = all && missed != f.missed[i]
 	}
-	f.missed = missed
+	if !all {
+		return nil
+	}
+	for i, prog := range f.forks {
+		f.missed[i], _ = kernel.Missed(prog) // it could be read before
+	}
 	pids, err := f.PIDs()
 	if err != nil {
 		return err
@@ -240,7 +273,9 @@ func (f *Family) Close() error {
 	if f.Table != nil {
 		errs = append(errs, f.Table.Close())
 	}
-	errs = append(errs, f.fork.Close())
-	f.links, f.Table, f.fork = nil, nil, nil
+	for _, prog := range f.forks {
+		errs = append(errs, prog.Close())
+	}
+	f.links, f.Table, f.forks = nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -62,7 +62,7 @@ func TestMissed(t *testing.T) {
 		err          string
 	}{
 		{"exit", "read line; : & wait", (*family.Family).MissExits, ""},
-		{"fork", "read line; sleep 1 & echo started; exec sleep 1", (*family.Family).MissForks, "1 processes were traced up to 100ms late: the kernel left out the program that follows children"},
+		{"fork", "read line; sleep 1 & echo started; exec sleep 1", (*family.Family).MissForks, "1 processes were traced up to 100ms late: the kernel left out the programs that follow children"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			cmd := exec.Command("sh", "-c", test.script)

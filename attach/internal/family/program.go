@@ -18,6 +18,8 @@ const (
 	stackNumber = -40
 )
 
+const forkName = "usdt_fork"
+
 // builder writes programs.
 type builder struct {
 	table     *ebpf.Map
@@ -57,8 +59,9 @@ func (b *builder) program(name string, code asm.Instructions) *ebpf.ProgramSpec 
 }
 
 // fork returns the program that runs when a process has a child that has not run yet:
-// sched_process_fork(parent, child), in the parent.
-func (b *builder) fork() *ebpf.ProgramSpec {
+// sched_process_fork(parent, child), in the parent. One of several copies counts children that do
+// not fit.
+func (b *builder) fork(counting bool) *ebpf.ProgramSpec {
 	code := asm.Instructions{asm.LoadMem(asm.R7, asm.R1, 8, asm.DWord)}
 	code = append(code, b.read(stackRead, asm.R7, "pid", 4)...)
 	code = append(code, b.read(stackNumber, asm.R7, "tgid", 4)...)
@@ -94,9 +97,12 @@ func (b *builder) fork() *ebpf.ProgramSpec {
 		asm.FnMapUpdateElem.Call(),
 		asm.Mov.Reg(asm.R9, asm.R0),
 	)
+	if !counting {
+		code = append(code, asm.JNE.Imm(asm.R9, 0, "exit"))
+	}
 	code = append(code, store(stackKey, counts)...)
 	code = append(code, b.lookup()...)
-	return b.program("usdt_fork", append(code,
+	return b.program(forkName, append(code,
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 		asm.Mov.Imm(asm.R1, 1),
 		asm.JNE.Imm(asm.R9, 0, "full"),
