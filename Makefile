@@ -17,6 +17,8 @@ tools:
 
 # ARM64 are packages with files for arm64 alone. The tests on other kernels compile the rest for it.
 ARM64 = $(shell GOARCH=arm64 $(GO) list -f '{{.ImportPath}}: {{.GoFiles}} {{.SFiles}}' ./internal/... ./attach/internal/... ./provider ./reader | sed -n '/_arm64/s/:.*//p')
+
+# The modules in contrib are checked as test-contrib compiles them, with the race detector.
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
@@ -24,7 +26,7 @@ check:
 	@cd internal/systest/peers && if [ "$$CI" = true ] || GOPROXY=off $(GO) list -deps -test ./... >/dev/null 2>&1; then $(GO) vet ./...; \
 		else echo "internal/systest/peers is not vetted: make bench downloads its modules"; fi
 	$(GO) tool staticcheck ./...
-	@staticcheck=$$($(GO) tool -n staticcheck) && for m in $(CONTRIB); do \
+	@staticcheck=$$($(GO) tool -n staticcheck) && export GOFLAGS="$$GOFLAGS -race" && for m in $(CONTRIB); do \
 		(cd $$m && $(GO) vet ./... && $$staticcheck ./...) || exit 1; done
 	$(GO) mod verify
 
