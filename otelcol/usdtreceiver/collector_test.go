@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
@@ -66,6 +67,21 @@ service:
 		return exposed(addr, "otelshop_sold_items_count_total", `item="then"`) == "500"
 	})
 	eventually(t, "the collector's own telemetry has no events", func() bool { return events(own, "fired", "otelshop:sale") > 0 })
+	// A reload of the configuration, in which another trace differs, loses nothing.
+	text = strings.Replace(text, "otelshop.sold__items", "otelshop.sold", 1)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGHUP)
+	for i := range 500 {
+		sale.Fire("then", int64(i), parent)
+		time.Sleep(100 * time.Microsecond) // some come before it, and some after
+	}
+	eventually(t, "the collector does not reload", func() bool {
+		sale.Fire("after", 1, "")
+		return exposed(addr, "otelshop_sold_count_total", `item="after"`) != ""
+	})
+	eventually(t, "the reload loses events", func() bool { return exposed(addr, "otelshop_sale_count_total", `item="then"`) == "1000" })
 	p.signal(t, syscall.SIGTERM)
 	if <-p.ended; p.err != nil {
 		t.Errorf("the collector ended: %v\n%s", p.err, p.said())

@@ -1,6 +1,7 @@
 package usdtreceiver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -27,9 +28,17 @@ type Trace struct {
 	Target Target   `mapstructure:"target"`
 	// Where is a condition on arguments, which the kernel tests.
 	Where string `mapstructure:"where"`
-	// MaxEventsPerSecond is how many logs or spans are delivered in a second. Beyond, they are
-	// left out and counted in the collector's own telemetry.
+	// MaxEventsPerSecond is how many logs or spans, and MaxBytesPerSecond how much of them, is
+	// delivered in a second; 0 means 1000, and any. Beyond, one in so many is delivered, and the
+	// rest is counted in the collector's own telemetry. If it were less than one in a hundred, the
+	// trace is suspended.
 	MaxEventsPerSecond int `mapstructure:"max_events_per_second"`
+	MaxBytesPerSecond  int `mapstructure:"max_bytes_per_second"`
+	// MaxCPUPercent is what the trace's programs may take in a second of the processor time that the
+	// target takes; 0 means any. Beyond, the trace is suspended.
+	MaxCPUPercent float64 `mapstructure:"max_cpu_percent"`
+	// Suspension is how long the trace is then detached; 0 means 30s.
+	Suspension time.Duration `mapstructure:"suspension"`
 
 	Metrics *Metrics `mapstructure:"metrics"`
 	Logs    *Logs    `mapstructure:"logs"`
@@ -126,6 +135,15 @@ func (t *Trace) validate() error {
 	if t.MaxEventsPerSecond < 0 {
 		bad("max_events_per_second: %d is negative", t.MaxEventsPerSecond)
 	}
+	if t.MaxBytesPerSecond < 0 {
+		bad("max_bytes_per_second: %d is negative", t.MaxBytesPerSecond)
+	}
+	if !(t.MaxCPUPercent >= 0) {
+		bad("max_cpu_percent: %v is no share", t.MaxCPUPercent)
+	}
+	if t.Suspension < 0 {
+		bad("suspension: %v is negative", t.Suspension)
+	}
 	if err := t.options().Validate(); err != nil {
 		errs = append(errs, err)
 	}
@@ -190,6 +208,9 @@ func (m *Metrics) validate() error {
 	}
 	return nil
 }
+
+// suspension returns how long the trace is detached if it exceeds its budget.
+func (t *Trace) suspension() time.Duration { return cmp.Or(t.Suspension, retry) }
 
 // options returns what is attached to, and how. Probes may appear later.
 func (t *Trace) options() *attach.Options {

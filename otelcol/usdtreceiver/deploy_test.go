@@ -110,7 +110,7 @@ func TestKubernetes(t *testing.T) {
 // TestShownMetrics checks that rules and the dashboard ask only for metrics that collector.yaml
 // makes, by the names that they have in Prometheus.
 func TestShownMetrics(t *testing.T) {
-	made := map[string]bool{"otelcol_usdt_events": true}
+	made := map[string]bool{"otelcol_usdt_events": true, "otelcol_usdt_state": true}
 	conf := confmap.NewFromStringMap(at(t, yaml(t, "collector.yaml"), "receivers", "usdt").(map[string]any))
 	cfg := &usdtreceiver.Config{}
 	if err := conf.Unmarshal(cfg); err != nil {

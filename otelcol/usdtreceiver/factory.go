@@ -18,27 +18,27 @@ func NewFactory() receiver.Factory {
 	return receiver.NewFactory(Type,
 		func() component.Config { return &Config{} },
 		receiver.WithMetrics(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-			return newReceiver(set, cfg.(*Config), func(t *Trace) task {
+			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Metrics == nil {
 					return nil
 				}
-				return &metricsTask{trace: t, next: next}
+				return &metricsTask{trace: t}
 			})
 		}, component.StabilityLevelDevelopment),
 		receiver.WithLogs(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
-			return newReceiver(set, cfg.(*Config), func(t *Trace) task {
+			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Logs == nil {
 					return nil
 				}
-				return &logsTask{trace: t, next: next}
+				return &logsTask{trace: t}
 			})
 		}, component.StabilityLevelDevelopment),
 		receiver.WithTraces(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
-			return newReceiver(set, cfg.(*Config), func(t *Trace) task {
+			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Spans == nil {
 					return nil
 				}
-				return &spansTask{trace: t, next: next}
+				return &spansTask{trace: t}
 			})
 		}, component.StabilityLevelDevelopment),
 	)

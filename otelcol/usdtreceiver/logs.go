@@ -15,7 +15,6 @@ import (
 // logsTask makes a log record of each event.
 type logsTask struct {
 	trace *Trace
-	next  consumer.Logs
 }
 
 func (t *logsTask) of() *Trace { return t.trace }
@@ -33,12 +32,13 @@ func (t *logsTask) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	e.counts.begin(s)
-	defer e.counts.end()
-	within := newBudget(e, t.trace.MaxEventsPerSecond)
+	defer e.attached(ctx, s)()
+	within := newBudget(e, t.trace)
 	var failed error
 	b := newBatch(batchSize, func(all []event.Event) {
-		deliver(ctx, e, len(all), func(ctx context.Context) error { return t.next.ConsumeLogs(ctx, t.logs(e, all)) })
+		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
+			return next.(consumer.Logs).ConsumeLogs(ctx, t.logs(e, all))
+		})
 	})
 	for v, err := range s.Views() {
 		if err != nil {
@@ -53,6 +53,7 @@ func (t *logsTask) run(ctx context.Context, e *env) error {
 			failed = err
 			break
 		}
+		within.spend(sizeOf(ev.Args))
 		b.add(ev)
 	}
 	b.close()

@@ -23,7 +23,6 @@ import (
 // metricsTask delivers what the kernel has added up.
 type metricsTask struct {
 	trace *Trace
-	next  consumer.Metrics
 }
 
 func (t *metricsTask) of() *Trace { return t.trace }
@@ -68,8 +67,7 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	e.counts.begin(s)
-	defer e.counts.end()
+	defer e.attached(ctx, s)()
 	delta := t.trace.Metrics.Temporality == "delta"
 	begun := time.Now()
 	read := s.Total
@@ -82,8 +80,8 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 		now := time.Now()
 		groups, err := read()
 		if len(groups) > 0 {
-			deliver(ctx, e, len(groups), func(ctx context.Context) error {
-				return t.next.ConsumeMetrics(ctx, t.metrics(e, groups, begun, now))
+			deliver(ctx, e, len(groups), func(ctx context.Context, next any) error {
+				return next.(consumer.Metrics).ConsumeMetrics(ctx, t.metrics(e, groups, begun, now))
 			})
 		}
 		if delta {

@@ -16,7 +16,6 @@ import (
 // spansTask makes a span of each pair.
 type spansTask struct {
 	trace *Trace
-	next  consumer.Traces
 }
 
 func (t *spansTask) of() *Trace { return t.trace }
@@ -29,12 +28,13 @@ func (t *spansTask) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	e.counts.begin(p)
-	defer e.counts.end()
-	within := newBudget(e, t.trace.MaxEventsPerSecond)
+	defer e.attached(ctx, p)()
+	within := newBudget(e, t.trace)
 	var failed error
 	b := newBatch(batchSize, func(all []attach.Pair) {
-		deliver(ctx, e, len(all), func(ctx context.Context) error { return t.next.ConsumeTraces(ctx, t.spans(e, all)) })
+		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
+			return next.(consumer.Traces).ConsumeTraces(ctx, t.spans(e, all))
+		})
 	})
 	for pair, err := range p.All() {
 		if err != nil {
@@ -42,6 +42,7 @@ func (t *spansTask) run(ctx context.Context, e *env) error {
 			break
 		}
 		if within.pass(time.Now()) {
+			within.spend(sizeOf(pair.Start.Args) + sizeOf(pair.End.Args))
 			b.add(pair)
 		}
 	}

@@ -23,10 +23,36 @@ type telemetry struct {
 type counts struct {
 	attributes          attribute.Set
 	overBudget, refused atomic.Uint64
+	state               atomic.Int32
+	suspensions         atomic.Uint64
 
 	mu     sync.Mutex
 	before attach.Stats // of sessions that have ended
 	tracer attach.Tracer
+}
+
+// States of a trace.
+const (
+	stateAll = iota
+	stateSampled
+	stateSuspended
+	stateFailed
+)
+
+// states are their words.
+var states = [...]string{stateAll: "all", stateSampled: "sampled", stateSuspended: "suspended", stateFailed: "failed"}
+
+// The metrics are described in metadata.yaml: stateMetric is 1 for what a trace does, suspensionsMetric
+// counts how often it was suspended.
+const (
+	stateMetric       = "otelcol_usdt_state"
+	suspensionsMetric = "otelcol_usdt_suspensions"
+)
+
+func (c *counts) setState(state int32) {
+	if c.state.Swap(state) != state && state == stateSuspended {
+		c.suspensions.Add(1)
+	}
 }
 
 // eventsMetric counts events by outcome, as metadata.yaml describes it.
@@ -37,6 +63,14 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	meter := set.MeterProvider.Meter(scopeName)
 	events, err := meter.Int64ObservableCounter(eventsMetric,
 		metric.WithDescription("Events of probes by what became of them."), metric.WithUnit("{event}"))
+	if err != nil {
+		return nil, err
+	}
+	state, err := meter.Int64ObservableGauge(stateMetric, metric.WithDescription("1 for what a trace does at the moment."), metric.WithUnit("1"))
+	if err != nil {
+		return nil, err
+	}
+	suspensions, err := meter.Int64ObservableCounter(suspensionsMetric, metric.WithDescription("How often traces were suspended."), metric.WithUnit("{suspension}"))
 	if err != nil {
 		return nil, err
 	}
@@ -51,19 +85,31 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 			} {
 				o.ObserveInt64(events, int64(n), metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("outcome", outcome)))
 			}
+			now := c.state.Load()
+			for i, word := range states {
+				is := int64(0)
+				if int32(i) == now {
+					is = 1
+				}
+				o.ObserveInt64(state, is, metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("state", word)))
+			}
+			o.ObserveInt64(suspensions, int64(c.suspensions.Load()), metric.WithAttributeSet(c.attributes))
 		}
 		return nil
-	}, events)
+	}, events, state, suspensions)
 	return t, err
 }
 
-// trace begins to count for a trace, which may be of several signals.
-func (t *telemetry) trace(name, signal string) *counts {
+// newCounts begins to count for a trace, which may be of several signals.
+func newCounts(name, signal string) *counts {
+	return &counts{attributes: attribute.NewSet(attribute.String("trace", name), attribute.String("signal", signal))}
+}
+
+// add tells counts.
+func (t *telemetry) add(c *counts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c := &counts{attributes: attribute.NewSet(attribute.String("trace", name), attribute.String("signal", signal))}
 	t.traces = append(t.traces, c)
-	return c
 }
 
 func (t *telemetry) Close() error { return t.registration.Unregister() }

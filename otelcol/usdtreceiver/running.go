@@ -1,0 +1,161 @@
+package usdtreceiver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.uber.org/zap"
+
+	"github.com/go-usdt/usdt/attach"
+)
+
+// running is a task that runs, again and again if it fails or exceeds its budget.
+type running struct {
+	task   task
+	env    *env
+	once   sync.Once
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func newRunning(t task) *running {
+	return &running{task: t, env: &env{trace: t.of(), resources: newResources(), counts: newCounts(t.of().title(), t.signal())}, done: make(chan struct{})}
+}
+
+// retry is how long a trace that has failed waits.
+const retry = 30 * time.Second
+
+// begin begins to run, unless it does already.
+func (r *running) begin() {
+	r.once.Do(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		r.cancel = cancel
+		go func() {
+			defer close(r.done)
+			for ctx.Err() == nil {
+				r.session(ctx)
+			}
+		}()
+	})
+}
+
+// session attaches, and returns when the task may be tried again.
+func (r *running) session(ctx context.Context) {
+	e := r.env
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e.counts.setState(stateAll)
+	e.stop = cancel
+	err := r.task.run(inner, e)
+	wait := retry
+	var over *overBudget
+	switch {
+	case ctx.Err() != nil:
+		return
+	case errors.As(context.Cause(inner), &over):
+		wait = r.task.of().suspension()
+		e.counts.setState(stateSuspended)
+		e.log().Warn("This trace exceeds its budget, and is suspended.", zap.Error(over), zap.Duration("for", wait))
+		defer func() { e.log().Info("This trace is resumed.") }()
+	case err != nil:
+		e.counts.setState(stateFailed)
+		e.log().Error("This trace failed, and is tried again later. Others go on.", zap.Error(err), zap.Duration("in", wait))
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+}
+
+// closeAll ends tasks, and returns when they have handed on what they had.
+func closeAll(all []*running) {
+	for _, r := range all {
+		r.cancel()
+	}
+	for _, r := range all {
+		<-r.done
+	}
+}
+
+// env is what a task has of its receiver, which may be another after a reload.
+type env struct {
+	trace     *Trace
+	resources *resources
+	counts    *counts
+	stop      context.CancelCauseFunc // of the session
+
+	mu   sync.RWMutex // held while to is in use
+	to   *outlet
+	last *zap.Logger
+}
+
+// outlet is where data goes.
+type outlet struct {
+	next any // a consumer
+	log  *zap.Logger
+}
+
+func (e *env) connect(to *outlet) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.to, e.last = to, to.log
+}
+
+// disconnect returns when nothing uses the outlet any longer.
+func (e *env) disconnect() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.to = nil
+}
+
+func (e *env) log() *zap.Logger {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.last
+}
+
+// errReloads is permanent: the task has ended.
+var errReloads = consumererror.NewPermanent(errors.New("the collector was reloading its configuration"))
+
+// consume hands on once, also what was read before the end.
+func (e *env) consume(ctx context.Context, consume func(ctx context.Context, next any) error) error {
+	for { // without an outlet it waits for one
+		if done, err := e.consumeOnce(ctx, consume); done || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (e *env) consumeOnce(ctx context.Context, consume func(ctx context.Context, next any) error) (done bool, err error) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.to == nil {
+		return false, errReloads
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return true, consume(ctx, e.to.next)
+}
+
+// attached counts what a session does, and compares it with the budget, until the function that it
+// returns is called.
+func (e *env) attached(ctx context.Context, tracer attach.Tracer) (end func()) {
+	e.counts.begin(tracer)
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	if e.trace.MaxCPUPercent > 0 {
+		watching.Go(func() { e.watchCPU(ctx, tracer) })
+	}
+	return func() {
+		cancel()
+		watching.Wait()
+		e.counts.end()
+	}
+}
