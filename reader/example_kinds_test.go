@@ -2,6 +2,7 @@ package reader_test
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-usdt/usdt/reader"
 )
@@ -23,8 +24,8 @@ func describe(p *reader.Probe) {
 		}
 	case p.Target != nil && p.Target.Typed.Known:
 		fmt.Println(p.Kind, p.Name)
-		for _, v := range append(p.Target.Typed.Arguments, p.Target.Typed.Results...) {
-			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit)
+		for _, v := range slices.Concat(p.Target.Typed.Arguments, p.Target.Typed.Results, p.Casts) {
+			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit, v.Named)
 		}
 	}
 }
@@ -41,7 +42,7 @@ func ExampleProbeKind_InKernel() {
 	handle := reader.Function{Typed: &reader.Typed{
 		Known:     true,
 		Arguments: []reader.Variable{{Name: "req.path", Type: "char *", Kind: reader.String, Behind: true, Argument: true}},
-		Results:   []reader.Variable{{Name: "retval", Type: "int", Kind: reader.Int, Size: 4}},
+		Results:   []reader.Variable{{Name: "retval", Type: "mode", Kind: reader.Int, Size: 4, Named: []reader.NamedValue{{Name: "ON", Value: 7}}}},
 	}}
 	p = reader.Probe{Kind: reader.Uprobe, Target: &handle}
 	p.Name = "handle"
@@ -51,6 +52,6 @@ func ExampleProbeKind_InKernel() {
 	//   file struct file * 8 <nil>
 	//   count size_t 8 <nil>
 	// uprobe handle
-	//   req.path char * behind a pointer: true bit: 0
-	//   retval int behind a pointer: false bit: 0
+	//   req.path char * behind a pointer: true bit: 0 []
+	//   retval mode behind a pointer: false bit: 0 [{ON 7}]
 }

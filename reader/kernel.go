@@ -24,13 +24,7 @@ type KernelParam struct {
 	Pointer    bool // also if it is Text
 	// Values are the names of an enumeration's values.
 	Enum   string
-	Values []KernelValue
+	Values []NamedValue
 	// Err says why it cannot be read, nil if it can.
 	Err error
-}
-
-// KernelValue is a name of an enumeration's value.
-type KernelValue struct {
-	Name  string
-	Value int64
 }

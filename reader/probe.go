@@ -61,6 +61,8 @@ type Probe struct {
 	Kernel *KernelFunction
 	// Source is the source code that was asked for, nil for other sites.
 	Source *Source
+	// Casts has the parts of arguments that a tracer was told the types of.
+	Casts []Variable
 	// AtRET says, of Kind Uretprobe, that the site is one of the function's return
 	// instructions. Otherwise it is the entry, where the kernel replaces return addresses.
 	AtRET bool
@@ -80,16 +82,23 @@ type Source struct {
 	Err       error // why variables are missing, nil if none are
 }
 
+// NamedValue is a name of a number: an enumerator, or a constant of Go.
+type NamedValue struct {
+	Name  string
+	Value int64
+}
+
 // Variable is a variable of the traced program at a site, or a part of one.
 type Variable struct {
 	Name, Type string
-	Argument   bool      // of the function, or a part of one
-	Global     bool      // of the whole unit
-	Behind     bool      // a pointer
-	Kind       FieldKind // Uint, Int, Bool, Float or String
-	Size       int       // bytes; of a String, its address's
-	Length     string    // the variable with the length of a String, "" for text up to a NUL
-	Err        error     // why there is no value, nil if there is one
+	Argument   bool         // of the function, or a part of one
+	Global     bool         // of the whole unit
+	Behind     bool         // a pointer
+	Kind       FieldKind    // Uint, Int, Bool, Float or String
+	Size       int          // bytes; of a String, its address's
+	Length     string       // the variable with the length of a String, "" for text up to a NUL
+	Err        error        // why there is no value, nil if there is one
+	Named      []NamedValue // what its values are called, of an enumeration or of constants of Go
 
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is

@@ -13,6 +13,9 @@ const (
 	Text // the address of text, up to a NUL or as long as another variable says
 )
 
+// NamedValue is a name of a number: an enumerator, or a constant of Go.
+type NamedValue = debuginfo.NamedValue
+
 // Variable is a variable of a program at an address of its code, or a part of one.
 type Variable struct {
 	Name, Type string
@@ -20,9 +23,10 @@ type Variable struct {
 	Global     bool // of the whole unit
 	Behind     bool // a pointer
 	Kind       VariableKind
-	Size       int    // bytes; of Text, its address's
-	Length     string // the variable with the length of Text, "" for text up to a NUL
-	Err        error  // why there is no value, nil if there is one
+	Size       int          // bytes; of Text, its address's
+	Length     string       // the variable with the length of Text, "" for text up to a NUL
+	Err        error        // why there is no value, nil if there is one
+	Named      []NamedValue // what its values are called, of an enumeration or of constants of Go
 
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is
@@ -36,7 +40,7 @@ type Variable struct {
 
 // newVariable returns v as this package shows it.
 func newVariable(v *debuginfo.Variable) Variable {
-	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err}
+	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err, Named: v.Named}
 	switch v.Encoding {
 	case debuginfo.Signed, debuginfo.SignedChar:
 		out.Kind = Signed

@@ -16,7 +16,7 @@ func TestCasts(t *testing.T) {
 	needs.Root(t)
 	needs.Tools(t, "gcc", "clang", "objcopy")
 	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
-	const all = `conn.fd=3 conn.port=443 conn.name="first" conn.own.id=6 conn.own.host="near" conn.load=2.5 conn.mode=7 conn.last=true`
+	const all = `conn.fd=3 conn.port=443 conn.name="first" conn.own.id=6 conn.own.host="near" conn.load=2.5 conn.mode=ON conn.last=true`
 	for _, test := range []struct{ command, then string }{
 		{"gcc -g -O2", ""},
 		{"gcc -g -O0", ""},
@@ -40,7 +40,8 @@ func TestCasts(t *testing.T) {
 			{"--args 'arg0:struct conn*' --where 'conn.port == 444 && conn.name == \"later\"' " + probe, `conn.port=444 conn.name="later"`},
 			{"--args 'arg1:Pair*' " + probe, "Pair.a=8 Pair.b=-9"},
 			{"--args 'arg1:Pair*,arg0:struct conn*,conn.fd' " + probe, "Pair.a=8 Pair.b=-9 conn.fd=3"},
-			{"--args 'arg2:enum mode how' " + probe, "how=7"},
+			{"--args 'arg2:enum mode how' " + probe, "how=ON"},
+			{"--args 'arg0:struct conn*' --where 'conn.mode == \"ON\" && conn.port > 444' " + probe, "conn.port=445 conn.mode=ON"},
 			{"--args 'arg0:struct conn*' --fields conn.port " + probe, "conn.port=443"},
 		} {
 			cmd := exec.Command("sh", "-c", sdttrace+" -q --fields args "+each.args+" -- "+path)
@@ -55,6 +56,10 @@ func TestCasts(t *testing.T) {
 					break
 				}
 			}
+		}
+		modes, err := exec.Command(sdttrace, "count", "-q", "--args", "arg0:struct conn*", "--by", "conn.mode", probe, "--", path).Output()
+		if err != nil || !strings.Contains(string(modes), "3  ON") {
+			t.Errorf("%s: error %v, want 3 of ON:\n%s", test.command, err, modes)
 		}
 		out, err := exec.Command(sdttrace, "count", "-q", "--args", "arg0:struct conn*", "--by", "conn.port", "--by", "conn.name", probe, "--", path).Output()
 		for _, want := range []string{`1  443        "first"`, `1  444        "later"`, `1  445        "later"`} {

@@ -17,15 +17,15 @@ import (
 var typedFunctions = map[string][]struct{ function, args, results, behind string }{
 	"types.c": {
 		{"numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000", "retval=-301", ""},
-		{"flags", `yes=true mode=7 name="hello" after=11`, "retval=false", ""},
+		{"flags", `yes=true mode=ON name="hello" after=11`, "retval=false", ""},
 		{"small", "p.first=1 p.second=-2 m.id=33 t.len=4 last=5", "retval.first=-2 retval.second=1", ""},
 		{"large", "l.a=1 l.b=2 l.c=3 n=4", "retval.a=7 retval.b=2 retval.c=1", ""},
-		{"named", `n=9 req.path="/index"`, `retval.data="/index" retval.len=9`, "req.own.port=80 req.last=true req.mode=7"},
-		{"turn", "n=8", "retval=7", ""},
+		{"named", `n=9 req.path="/index"`, `retval.data="/index" retval.len=9`, "req.own.port=80 req.last=true req.mode=ON"},
+		{"turn", "n=8", "retval=ON", ""},
 		{"half", "x=3", "", ""},
 	},
 	"types.cc": {
-		{"Shop::sell", "color=2 gift=true", "retval=-8", "at.x=3 at.y=-4"},
+		{"Shop::sell", "color=Blue gift=true", "retval=-8", "at.x=3 at.y=-4"},
 		{"Shop::open", "n=7", "retval=42", ""},
 		{"Shop::label", `name.text="tag" name.n=1 n=-5`, `retval.text="tag" retval.n=-5`, ""},
 		{"deep::twice<int>", "value=21", "retval=42", ""},
@@ -37,10 +37,11 @@ var typedFunctions = map[string][]struct{ function, args, results, behind string
 		{"main.(*shop).sell", `n=3 s.name="corner" r.path="/index"`, "total=126", "s.id=42 r.own.port=80 r.own.load=2.5"},
 		{"main.shop.close", `s.id=42 s.name="corner" last=true`, "retval.tab=0", ""},
 		{"main.largest*", "a=-3 b=4", "retval=4", ""},
+		{"main.levels", "l=High n=2", "retval=Low", ""},
 	},
 	"types.rs": {
 		{"numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000", "retval=-301", ""},
-		{"texts", `name="hello" list.length=5 yes=true mode=7 after=9`, `retval="result"`, ""},
+		{"texts", `name="hello" list.length=5 yes=true mode=On after=9`, `retval="result"`, ""},
 		{"structs", `c.port=443 p.a=1 p.b=2 n=-9 r.path="/index"`, "retval.a=2 retval.b=1", "r.own.port=80 r.own.load=2.5 r.last=true"},
 	},
 }

@@ -63,7 +63,7 @@ func describe(a *Param) reader.KernelParam {
 		Text: a.Kind == Text, Pointer: a.Kind == Text || a.Kind == Pointer, Enum: a.Enum,
 	}
 	for _, v := range a.Values {
-		out.Values = append(out.Values, reader.KernelValue(v))
+		out.Values = append(out.Values, reader.NamedValue(v))
 	}
 	return out
 }

@@ -27,6 +27,10 @@ func (b *Binder) castTypes(p *reader.Probe) *[]*discover.Cast {
 	for i := range b.Args.Casts {
 		all[i] = b.Types.Cast(p, b.Args.Casts[i].Cast)
 	}
+	p.Casts = nil
+	for _, t := range all {
+		p.Casts = append(p.Casts, t.Parts...)
+	}
 	for _, known := range b.castsSeen {
 		if slices.Equal(*known, all) {
 			return known

@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/typed"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -148,6 +149,7 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument
 			continue
 		}
 		f.Kind = v.Kind
+		sc.nameValues(name, typed.Enum(v))
 		op, err := place(v)
 		var str *StringArg
 		if v.Kind == reader.String {

@@ -51,13 +51,18 @@ func (s *Schema) name(param *prototype.Param) {
 		}
 		s.units[param.Name] = param.Unit
 	}
-	if param.Enum == nil {
+	s.nameValues(param.Name, param.Enum)
+}
+
+// nameValues notes the names of a field's values, if there are any.
+func (s *Schema) nameValues(field string, enum *prototype.Enum) {
+	if enum == nil {
 		return
 	}
 	if s.enums == nil {
 		s.enums = map[string]*prototype.Enum{}
 	}
-	s.enums[param.Name] = param.Enum
+	s.enums[field] = enum
 }
 
 // enumOf returns the enumeration whose value an argument is, nil if it is none.

@@ -183,8 +183,13 @@ func newCode(c *symbols.Code, i int, line string, st symbols.Statement) code {
 // variables returns variables as probes have them.
 func variables(all []symbols.Variable) (out []reader.Variable) {
 	for _, v := range all {
+		var named []reader.NamedValue
+		for _, n := range v.Named {
+			named = append(named, reader.NamedValue(n))
+		}
 		out = append(out, reader.Variable{
-			Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Kind: variableKinds[v.Kind], Size: v.Size, Length: v.Length, Err: v.Err,
+			Named: named,
+			Name:  v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Kind: variableKinds[v.Kind], Size: v.Size, Length: v.Length, Err: v.Err,
 			Register: v.Register, Offset: v.Offset, Memory: v.Memory, Follow: v.Follow, FollowOffset: v.FollowOffset, Bit: v.Bit,
 		})
 	}

@@ -61,6 +61,7 @@ provider: elfgen internal/await internal/btfgen internal/owned internal/record i
 provider/providertest: event/args internal/btfgen internal/record internal/selector internal/tap notes provider
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
 internal/kernfunc: notes prototype reader
+internal/typed: prototype reader
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
 symbols/internal/jit: symbols/internal/span
@@ -88,7 +89,7 @@ attach/internal/codegen: attach/internal/filter attach/internal/operand attach/i
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
 attach/internal/argument: attach/internal/operand internal/selector internal/shape notes reader symbols
-attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols
+attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile internal/typed notes prototype reader symbols
 attach/internal/numbering: attach/internal/bind attach/internal/discover attach/internal/site reader
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
@@ -114,7 +115,7 @@ cmd/sdttrace/internal/program: attach reader
 cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/program internal/gate internal/procfs notes reader
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
-cmd/sdttrace/internal/format: attach event internal/kernfunc internal/mangled internal/printable internal/selector notes prototype reader total
+cmd/sdttrace/internal/format: attach event internal/kernfunc internal/mangled internal/printable internal/selector internal/typed notes prototype reader total
 cmd/sdttrace/internal/look: attach internal/selector prototype reader
 cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector total

@@ -30,6 +30,8 @@ const (
 	tagUnspecifiedType   = 0x3b
 	tagInheritance       = 0x1c
 	tagNamespace         = 0x39
+	tagEnumerator        = 0x28
+	tagConstant          = 0x27
 
 	attrLocation       = 0x02
 	attrName           = 0x03

@@ -33,6 +33,8 @@ type Functions struct {
 	gnu     bool              // compiled by GCC
 	entries map[uint64][]byte // its functions, by address, from their entries on
 	datas   map[*unit][]byte
+	data    []byte
+	consts  *constants
 	err     error
 }
 
@@ -55,7 +57,7 @@ func (f *Functions) At(addr uint64, call Call) (args, results []Variable, known 
 		return nil, nil, false, f.err
 	}
 	e := &entrance{call: call, list: f.unit.shapes.moving(f.unit.unit.enc), gnu: f.gnu}
-	e.variables = variables{unit: f.unit, addr: addr, datas: f.datas}
+	e.variables = variables{unit: f.unit, addr: addr, datas: f.datas, data: f.data, consts: f.consts}
 	if e.abi = newConvention(f.info.arch, f.lang, call); e.abi == nil {
 		return nil, nil, false, nil
 	}
@@ -78,6 +80,7 @@ func (f *Functions) open(number int) {
 	if f.err = err; u == nil {
 		return
 	}
+	f.data, f.consts = data, &constants{}
 	f.unit, f.entries, f.datas = u, map[uint64][]byte{}, map[*unit][]byte{u.unit: data}
 	begin := u.unit.end - uint64(len(data))
 	limit := maxRanges

@@ -27,9 +27,10 @@ type Variable struct {
 	Encoding int
 	Size     uint64 // bytes
 	Place    Place
-	Length   string // the variable with the length of Counted
-	Behind   bool   // a pointer
-	Err      error  // why there is no value
+	Length   string       // the variable with the length of Counted
+	Behind   bool         // a pointer
+	Err      error        // why there is no value
+	Named    []NamedValue // what its values are called, of an enumeration or of constants of Go
 }
 
 // Limits on the variables of an address.
@@ -55,11 +56,13 @@ type node struct {
 
 // variables reads the variables in scope at an address.
 type variables struct {
-	unit  *Unit
-	addr  uint64
-	datas map[*unit][]byte // units, from their first entries on
-	frame frame
-	out   []Variable
+	unit   *Unit
+	addr   uint64
+	datas  map[*unit][]byte // units, from their first entries on
+	frame  frame
+	out    []Variable
+	data   []byte // the unit's entries
+	consts *constants
 
 	global, behind bool // what is being read
 }
@@ -80,7 +83,7 @@ func (d *Info) Variables(addr uint64, cfa func() (reg uint8, off int64, ok bool)
 	if u == nil {
 		return nil, err
 	}
-	v := &variables{unit: u, addr: addr, datas: map[*unit][]byte{u.unit: data}}
+	v := &variables{unit: u, addr: addr, data: data, datas: map[*unit][]byte{u.unit: data}}
 	v.frame.cfa = func() (term, error) {
 		reg, off, ok := cfa()
 		if !ok {
@@ -278,8 +281,11 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 		default:
 			x.Err = errNoNumber
 		}
+		if x.Encoding == Signed || x.Encoding == Unsigned {
+			x.Named = v.named(t)
+		}
 	case tagEnumerationType:
-		x.Encoding = Signed
+		x.Encoding, x.Named = Signed, v.named(t)
 		if under := v.typeOf(t.node); under.node != nil && under.get(attrEncoding).num == Unsigned {
 			x.Encoding = Unsigned
 		}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/mangled"
+	"github.com/go-usdt/usdt/internal/typed"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
@@ -43,10 +45,17 @@ func (m *Meanings) prototype(p *reader.Probe) *prototype.Prototype {
 	if known := kernfunc.Known(p); known != nil {
 		return known
 	}
+	known := typed.Known(p)
 	if p == nil || p.Type != nil || p.Kind != reader.USDT || len(m.Table.Of(p.Provider, p.Name)) == 0 {
-		return nil
+		return known
 	}
-	return m.Table.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
+	of := m.Table.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
+	if of == nil || known == nil {
+		return cmp.Or(of, known)
+	}
+	both := *of
+	both.Params = slices.Concat(of.Params, known.Params)
+	return &both
 }
 
 // shown is a number as text.

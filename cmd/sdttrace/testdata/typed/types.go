@@ -62,6 +62,19 @@ func largest[T int | int8](a, b T) T {
 	return max(a, b)
 }
 
+type level int8
+
+const (
+	Low  level = -1
+	High level = 5
+)
+
+//go:noinline
+func levels(l level, n int) level {
+	sink += int(l) + n
+	return Low
+}
+
 var sink int
 
 func main() {
@@ -72,5 +85,6 @@ func main() {
 	s.sell(&request{"/index", &conn{443, 1.5}, conn{80, 2.5}, true}, 5, 3)
 	s.close(true)
 	largest[int8](-3, 4)
+	levels(High, 2)
 	fmt.Fprintln(os.Stderr, sink)
 }
