@@ -207,11 +207,12 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 	if !o.Force {
 		t.avoid(plan)
 	}
-	var hook, kernel query.Hook
+	var hook query.Hook
+	var kernel func(*reader.Probe) query.Hook
 	if t.programs != nil {
 		hook = hookOf(t.programs.kind)
 		if t.programs.inKernel() {
-			kernel = hookOf(t.programs.kernel)
+			kernel = t.programs.kernelHook
 			if err := t.programs.measureReturns(layout); err != nil {
 				return nil, err
 			}

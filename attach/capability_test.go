@@ -132,6 +132,7 @@ var needMore = map[string]string{
 	"TestCgroup":                 "mounts",
 	"TestContainers":             "needs root",
 	"TestKernel*":                "addresses of the kernel take CAP_SYSLOG",
+	"TestTrampoline*":            "addresses of the kernel take CAP_SYSLOG",
 	"TestOverlays":               "mounts",
 	"TestPanicOnWarn":            "mounts",
 	"TestPIDNamespace":           "needs root",

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
-	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
@@ -56,10 +55,8 @@ func Find(ctx context.Context, selectors []string, opts *FindOptions) (Plan, err
 	if err != nil {
 		return nil, err
 	}
-	if discover.InKernel(parsed) {
-		if err := link.CheckKprobes(); err != nil {
-			return nil, err
-		}
+	if err := checkKernelKinds(parsed); err != nil {
+		return nil, err
 	}
 	found, err := discover.New(parsed, procs).First(ctx)
 	if err != nil {

@@ -1,12 +1,17 @@
 package attach
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/link"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/kernfunc"
+	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Limits on functions of the kernel, beyond which attaching needs [Options.Force].
@@ -17,7 +22,34 @@ const (
 )
 
 // inKernel reports whether a selector names functions of the kernel.
-func (p *programs) inKernel() bool { return p.kernel != link.Auto }
+func (p *programs) inKernel() bool { return p.kernel != link.Auto || p.trampoline != link.Auto }
+
+// errAllTrampolines is the error for a selector of all functions by trampolines.
+var errAllTrampolines = errors.New("a trampoline at each of the kernel's functions takes the kernel minutes to make and slows down the whole machine: name them by more than *, or take kprobe: instead")
+
+// trampolineOf returns the kind of link by which a function of the kernel is attached to.
+func (p *programs) trampolineOf(probe *reader.Probe) link.Kind {
+	if probe.Provider != kernfunc.Kernel {
+		return link.TrampolineOne // a program for many is for the kernel's own
+	}
+	return p.trampoline
+}
+
+// kernelHook returns the hook at a function of the kernel.
+func (p *programs) kernelHook(probe *reader.Probe) query.Hook {
+	if !probe.Kind.ByTrampoline() {
+		return hookOf(p.kernel)
+	}
+	when := link.AtEntry
+	if probe.Kind == reader.Fexit {
+		when = link.AtReturn
+	}
+	hook := query.Hook{Type: link.TrampolineOne.ProgramType(), Attach: when.Many(), Kernel: true}
+	if p.trampolineOf(probe) == link.TrampolineOne {
+		hook.Attach, hook.Function = when.Single(), probe.Kernel.Type
+	}
+	return hook
+}
 
 // slow reports whether links are slow to close.
 func (p *programs) slow() bool { return p.kind.Slow() || p.kernel.Slow() }
@@ -32,20 +64,45 @@ func (p *programs) measureReturns(layout *bind.Layout) (err error) {
 
 // checkKernel returns an error if there are too many functions of the kernel.
 func (t *tracing) checkKernel(plan site.Plan) error {
-	n := 0
-	for i := range plan {
-		if plan[i].Probe.Kind.InKernel() {
-			n++
-		}
-	}
-	if t.programs == nil || t.options.Force || n <= maxKernelSlow {
+	if t.programs == nil || t.options.Force {
 		return nil
 	}
+	n, single, kprobes := 0, 0, 0
+	for i := range plan {
+		switch p := &plan[i].Probe; {
+		case !p.Kind.InKernel():
+			continue
+		case !p.Kind.ByTrampoline():
+			kprobes++
+		case plan[i].Reason == nil && t.programs.trampolineOf(p) == link.TrampolineOne:
+			single++
+		}
+		n++
+	}
 	switch {
-	case t.programs.kernel.Slow():
+	case single > link.MaxSingle:
+		return &OptionError{"Force", fmt.Errorf("it is not set, and %d functions are attached to by a trampoline and a program each, for which the kernel takes 0.1 s (Linux 7.2 has links of many, except in modules): kprobe: is for many functions; without Force the most is %d", single, link.MaxSingle)}
+	case t.programs.kernel.Slow() && kprobes > maxKernelSlow:
+		n := kprobes
 		return &OptionError{"Force", fmt.Errorf("it is not set, and this kernel attaches to its functions one after the other (it has no kprobe_multi links): %d functions take some %v to attach and detach; without Force the most is %d", n, time.Duration(n)*kernelSlowness, maxKernelSlow)}
 	case n > maxKernel:
 		return &OptionError{"Force", fmt.Errorf("it is not set, and %d functions of the kernel slow down the whole machine; without Force the most is %d", n, maxKernel)}
+	}
+	return nil
+}
+
+// checkKernelKinds returns an error if this kernel lacks what selectors of its functions take.
+func checkKernelKinds(selectors []selector.Selector) (err error) {
+	for i := range selectors {
+		switch k := selectors[i].Kind; {
+		case k.ByTrampoline():
+			_, err = link.ChooseTrampolines()
+		case k.InKernel():
+			err = link.CheckKprobes()
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -58,3 +115,6 @@ func (t *tracing) Hot() int {
 	}
 	return t.discover.Hot()
 }
+
+// unpatched returns functions of the kernel to which no trampoline can be attached.
+func (p *programs) unpatched() []uint32 { return p.discover.Unpatched() }

@@ -48,6 +48,10 @@ func (p *programs) load(ctx context.Context, b *batch, m *load.Maps) error {
 		return err
 	}
 	for sig, why := range refused {
+		if sig.Hook.Function != "" && errors.Is(why, unix.EINVAL) { // as the kernel says of links of many functions
+			refused[sig] = fmt.Errorf("no trampoline can be put there: %w", why)
+			continue
+		}
 		refused[sig] = p.loadError(why)
 	}
 	return leaveOut(b.plan, b.schemas, refused)
@@ -97,7 +101,7 @@ func (p *programs) share(b *batch) {
 // groups returns the sites by link. A site that shares another one's link has
 // none.
 func (p *programs) groups(b *batch) []*site.Group {
-	groups := site.Groups{Objects: b.objects, Procs: p.procs, Kernel: p.kernel}
+	groups := site.Groups{Objects: b.objects, Procs: p.procs, Kernel: p.kernel, Trampoline: p.trampolineOf, Unpatched: p.unpatched}
 	codes := map[*query.Signature]load.Code{}
 	for i := range b.plan {
 		sc := b.schemas[i]

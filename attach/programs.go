@@ -21,16 +21,23 @@ import (
 type programs struct {
 	*tracing
 
-	maps    *load.Maps // nil until the first sites are known
-	loaded  load.Programs
-	kind    link.Kind
-	kernel  link.Kind     // for functions of the kernel; Auto if no selector names any
-	sharing *site.Sharing // of links by processes; nil if they are few
+	maps   *load.Maps // nil until the first sites are known
+	loaded load.Programs
+	kind   link.Kind
+	kernel link.Kind // for functions of the kernel; Auto if no selector names any
+	// trampoline is for functions of the kernel that call programs by trampolines.
+	trampoline link.Kind
+	sharing    *site.Sharing // of links by processes; nil if they are few
 }
 
 // Fits chooses how functions of the kernel are attached to, before they are looked for.
 func (p *programs) Fits(s *selector.Selector) (err error) {
-	if s.Kind.InKernel() && p.kernel == link.Auto {
+	switch {
+	case s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0:
+		return errAllTrampolines
+	case s.Kind.ByTrampoline() && p.trampoline == link.Auto:
+		p.trampoline, err = link.ChooseTrampolines()
+	case s.Kind.InKernel() && !s.Kind.ByTrampoline() && p.kernel == link.Auto:
 		p.kernel, err = link.ChooseKernel(link.Kind(p.options.Link))
 	}
 	return err

@@ -1,6 +1,7 @@
 package reader_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,6 +29,27 @@ func describe(p *reader.Probe) {
 			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit, v.Named)
 		}
 	}
+}
+
+// A trampoline keeps arguments, but not every function can have one.
+func ExampleProbeKind_ByTrampoline() {
+	returned := func(fn *reader.KernelFunction) reader.ProbeKind {
+		if fn.NoTrampoline != nil {
+			fmt.Println(fn.NoTrampoline)
+			return reader.Kretprobe
+		}
+		return reader.Fexit
+	}
+	for _, fn := range []*reader.KernelFunction{{Type: "vfs_read", TypeID: 4711}, {NoTrampoline: errors.New("its types are not known")}} {
+		kind := returned(fn)
+		fmt.Println(kind, kind.ByTrampoline())
+	}
+	fmt.Println(reader.Fentry, reader.Fentry.ByTrampoline())
+	// Output:
+	// fexit true
+	// its types are not known
+	// kretprobe false
+	// fentry true
 }
 
 // Functions of the kernel have their arguments by its types, others by debugging information.

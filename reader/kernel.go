@@ -4,12 +4,19 @@ package reader
 type KernelFunction struct {
 	// Declaration is the function as C declares it, empty if its types are not known.
 	Declaration string
-	// Params are the arguments at the entry, or retval at the return.
+	// Params are the arguments at the entry, or retval at the return; at Fexit both.
 	Params []KernelParam
 	// Gone are the arguments that the return no longer has.
 	Gone []string
 	// Err says why nothing is known of its arguments, nil if they are known.
 	Err error
+	// Type is the function's name in BTF, and TypeID the number of its type there; 0 if BTF does
+	// not have it.
+	Type   string
+	TypeID uint32
+	// NoTrampoline says why no trampoline can be put there, as far as that is known before the kernel
+	// is asked.
+	NoTrampoline error
 	// Uncertain says that the kernel does not say which of several functions of this name can be
 	// traced.
 	Uncertain bool

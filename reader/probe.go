@@ -127,14 +127,20 @@ const (
 	Uretprobe                  // the return from a function
 	Kprobe                     // the entry of a function of the kernel
 	Kretprobe                  // the return from a function of the kernel
+	Fentry                     // as Kprobe, by a trampoline
+	Fexit                      // as Kretprobe, by a trampoline, which keeps the arguments
 )
 
 func (k ProbeKind) String() string {
-	return [...]string{"usdt", "uprobe", "uretprobe", "kprobe", "kretprobe"}[min(k, Kretprobe)]
+	return [...]string{"usdt", "uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit"}[min(k, Fexit)]
 }
 
 // InKernel reports whether the site is in the kernel, and not in a file.
-func (k ProbeKind) InKernel() bool { return k == Kprobe || k == Kretprobe }
+func (k ProbeKind) InKernel() bool { return k >= Kprobe }
+
+// ByTrampoline reports whether such probes are functions of the kernel that it calls programs at by
+// trampolines, and not by kprobes.
+func (k ProbeKind) ByTrampoline() bool { return k == Fentry || k == Fexit }
 
 // Arguments decodes Note.Args, anew on each call.
 func (p *Probe) Arguments() []notes.Arg {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -31,6 +32,13 @@ func TestKernelFunctions(t *testing.T) {
 				t.Errorf("%q: exit code %d, prints %s%s", args, code, &stdout, &stderr)
 			}
 		}
+		// Some of these kernels forbid even root to ask.
+		refused := regexp.MustCompile(`^sdttrace: (this kernel has no BPF trampolines at its functions, which fentry: and fexit: take |ask the kernel for trampolines: not allowed )`)
+		for _, args := range [][]string{{"list", "fentry:tcp_*"}, {"count", "fexit:vfs_fallocate"}} {
+			if code := sdttrace(args...); code == 0 || stdout.Len() > 0 || !refused.MatchString(stderr.String()) {
+				t.Errorf("%q: exit code %d, prints %s%s", args, code, &stdout, &stderr)
+			}
+		}
 		return
 	}
 	for _, c := range []struct {
@@ -45,6 +53,21 @@ $`},
 		if code := sdttrace(strings.Fields(c.args)...); code != 0 || !regexp.MustCompile(c.want).MatchString(stdout.String()) {
 			t.Errorf("%s: exit code %d, prints %.2000s%s, want %s", c.args, code, &stdout, &stderr, c.want)
 		}
+	}
+	if code := sdttrace("list", "-v", "fentry:vfs_fallocate", "fexit:vfs_fallocate"); code == 0 {
+		for _, want := range []string{
+			`(?m)fentry:vmlinux:vfs_fallocate +- +file struct file \*, mode int, offset loff_t, len loff_t$`,
+			`(?m)fexit:vmlinux:vfs_fallocate +- +file struct file \*, mode int, offset loff_t, len loff_t, retval int$`,
+		} {
+			if !regexp.MustCompile(want).MatchString(stdout.String()) {
+				t.Errorf("list prints %s%s, want %s", &stdout, &stderr, want)
+			}
+		}
+		if code := sdttrace("latency", "--duration", "10ms", "fentry:vfs_fallocate"); code != 0 || !strings.Contains(stderr.String(), "attached 2 of 2 sites") {
+			t.Errorf("latency: exit code %d, %s", code, &stderr)
+		}
+	} else if runtime.GOARCH != "arm64" || !strings.Contains(stderr.String(), "no BPF trampolines") {
+		t.Errorf("list: exit code %d, %s", code, &stderr)
 	}
 	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocat?", "kprobe:rcu_barrie?"); code == 0 || !strings.Contains(stderr.String(), "name such a function exactly") {
 		t.Errorf("a pattern that selects nothing: exit code %d, %s", code, &stderr)

@@ -67,8 +67,10 @@ func (d *latencies) take(args []string) ([]string, error) {
 	if len(args) == 1 {
 		args = session.SplitProbes(args[0])
 	}
-	if rest, ok := strings.CutPrefix(args[0], "kprobe:"); ok && len(args) == 1 {
-		args = []string{args[0], "kretprobe:" + rest} // the calls of a function
+	for entry, ret := range map[string]string{"kprobe:": "kretprobe:", "fentry:": "fexit:"} {
+		if rest, ok := strings.CutPrefix(args[0], entry); ok && len(args) == 1 {
+			args = []string{args[0], ret + rest} // the calls of a function
+		}
 	}
 	switch {
 	case len(args) > 2:

@@ -88,6 +88,7 @@ func TestPrototype(t *testing.T) {
 			t.Errorf("%s: results %q, want %q", c.name, got, c.results)
 		}
 	}
+	checkSaved(t, types)
 	p, err := types.prototype(slices.Values([]string{"mixed"}))
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +108,31 @@ func TestPrototype(t *testing.T) {
 	}
 	if _, err := types.prototype(slices.Values([]string{"nothing"})); !errors.Is(err, ErrNoTypes) {
 		t.Errorf("nothing: %v, want %v", err, ErrNoTypes)
+	}
+}
+
+// checkSaved checks in which words a trampoline saves arguments, and the result at the return.
+func checkSaved(t *testing.T, types *types) {
+	t.Helper()
+	p, err := types.prototype(slices.Values([]string{"mixed"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Type != "mixed" || p.ID == 0 {
+		t.Errorf("it is %q, number %d", p.Type, p.ID)
+	}
+	want := [][]string{
+		{"4@%rdi", "1@%rsi", "", "", "8@%r11", "-4@%r12", "", ""},
+		{"4@x0", "1@x1", "", "", "8@x7", "-4@x8", "", ""},
+	}
+	if diff := cmp.Diff(want, [][]string{p.Saved("amd64"), p.Saved("arm64")}); diff != "" {
+		t.Errorf("words (-want +got):\n%s", diff)
+	}
+	if p, err = types.prototype(slices.Values([]string{"vfs_read"})); err != nil {
+		t.Fatal(err)
+	}
+	if got := [2]string{p.savedResult("amd64"), p.savedResult("arm64")}; got != [2]string{"-8@%rax", "-8@x10"} {
+		t.Errorf("results %q", got)
 	}
 }
 

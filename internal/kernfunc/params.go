@@ -40,6 +40,9 @@ type Prototype struct {
 	Result *Param // nil for void
 	// More says that there may be more arguments.
 	More bool
+	// Type is the name by which BTF has the function, and ID its number there.
+	Type string
+	ID   uint32
 }
 
 // maxParams is more arguments than a function of the kernel has.
@@ -60,9 +63,14 @@ func (t *types) prototype(names func(yield func(string) bool)) (*Prototype, erro
 		if ok && id == 0 {
 			several = errSeveral
 		}
-		if id != 0 {
-			return t.proto(id)
+		if id == 0 {
+			continue
 		}
+		p, err := t.proto(id)
+		if p != nil {
+			p.Type, p.ID = name, id
+		}
+		return p, err
 	}
 	if several != nil {
 		return nil, several
@@ -201,6 +209,31 @@ func (p *Prototype) Places(goarch string) []string {
 	return out
 }
 
+// MaxSaved is how many words of arguments are read of what a trampoline saves.
+const MaxSaved = 10
+
+// savedRegisters stand for the words that a trampoline saves, whether they were in registers or not:
+// their order is that of the arguments.
+var savedRegisters = map[string][MaxSaved]string{
+	"amd64": {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9", "%r10", "%r11", "%r12", "%r13"},
+	"arm64": {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9"},
+}
+
+// Saved is Places for programs that a trampoline calls, which saves the arguments one after the
+// other.
+func (p *Prototype) Saved(goarch string) []string {
+	registers := savedRegisters[goarch]
+	out := make([]string, len(p.Params))
+	used := 0
+	for i := range p.Params {
+		if a := &p.Params[i]; a.Kind != Other && used < MaxSaved && registers[used] != "" {
+			out[i] = a.place(registers[used])
+		}
+		used += max(1, (p.Params[i].Size+7)/8)
+	}
+	return out
+}
+
 // ResultPlace returns where a function's result is after its return, empty if it is no number.
 func (p *Prototype) ResultPlace(goarch string) string {
 	if p.Result == nil || p.Result.Kind == Other {
@@ -210,6 +243,14 @@ func (p *Prototype) ResultPlace(goarch string) string {
 		return p.Result.place("x0")
 	}
 	return p.Result.place("%rax")
+}
+
+// savedResult is ResultPlace for programs that a trampoline calls.
+func (p *Prototype) savedResult(goarch string) string {
+	if goarch == "arm64" && p.ResultPlace(goarch) != "" {
+		return p.Result.place("x10") // x0 has an argument
+	}
+	return p.ResultPlace(goarch)
 }
 
 func (p *Param) place(at string) string {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/notes"
@@ -31,11 +32,20 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 	p.Kernel = k
 	proto, err := t.Prototype(f)
 	if err != nil {
-		k.Err = err
+		k.Err, k.NoTrampoline = err, fmt.Errorf("%w, which a trampoline takes: kprobe: needs none", err)
 		return p
 	}
-	k.Declaration = proto.String(f.Name)
+	k.Declaration, k.Type, k.TypeID = proto.String(f.Name), proto.Type, proto.ID
+	if f.Copies > 1 {
+		k.NoTrampoline = fmt.Errorf("%d functions have its name, and the kernel's types do not say which one is meant: kprobe:%s", f.Copies, p.Name)
+	}
 	params, places := proto.Params, proto.Places(runtime.GOARCH)
+	if kind.ByTrampoline() {
+		places = proto.Saved(runtime.GOARCH)
+	}
+	if kind == reader.Fexit && proto.Result != nil {
+		params, places = append(slices.Clone(params), *proto.Result), append(places, proto.savedResult(runtime.GOARCH))
+	}
 	if kind == reader.Kretprobe {
 		for i := range params {
 			k.Gone = append(k.Gone, params[i].Name)
@@ -50,6 +60,9 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 		if places[i] == "" {
 			places[i] = unread
 			param.Err = fmt.Errorf("a %s is no number of up to 8 bytes", param.Type)
+			if params[i].Kind != Other {
+				param.Err = fmt.Errorf("of a call by a trampoline the first %d words of arguments are read: kprobe: reads others", MaxSaved)
+			}
 		}
 		k.Params = append(k.Params, param)
 	}

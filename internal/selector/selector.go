@@ -19,10 +19,12 @@ const (
 	Uretprobe             // returns from functions
 	Kprobe                // entries of functions of the kernel
 	Kretprobe             // returns from these
+	Fentry                // as Kprobe, by trampolines
+	Fexit                 // as Kretprobe, by trampolines
 )
 
 // kinds has the words of kinds with which selectors begin.
-var kinds = [...]string{Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe"}
+var kinds = [...]string{Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe", Fentry: "fentry", Fexit: "fexit"}
 
 func (k Kind) String() string {
 	if k == USDT {
@@ -35,7 +37,11 @@ func (k Kind) String() string {
 func (k Kind) InFile() bool { return k == Uprobe || k == Uretprobe }
 
 // InKernel reports whether such selectors name functions of the kernel.
-func (k Kind) InKernel() bool { return k == Kprobe || k == Kretprobe }
+func (k Kind) InKernel() bool { return k >= Kprobe }
+
+// ByTrampoline reports whether such selectors name functions of the kernel to attach to by
+// trampolines.
+func (k Kind) ByTrampoline() bool { return k == Fentry || k == Fexit }
 
 // Selector is a parsed selection of probes or functions.
 type Selector struct {
@@ -91,10 +97,8 @@ func parse(s string) (sel Selector, err error) {
 		if sel.Function == "" {
 			return sel, fmt.Errorf("the function is empty: want %s:PATH:FUNC, with '*' for any", first)
 		}
-	case "kprobe", "kretprobe":
-		if sel.Kind = Kprobe; first == "kretprobe" {
-			sel.Kind = Kretprobe
-		}
+	case "kprobe", "kretprobe", "fentry", "fexit":
+		sel.Kind = Kind(slices.Index(kinds[:], first))
 		if err := sel.parseKernel(rest); err != nil {
 			return sel, err
 		}

@@ -26,8 +26,8 @@ import (
 // Binder turns probes into signatures and schemas.
 type Binder struct {
 	Hook query.Hook
-	// KernelHook is the hook at functions of the kernel.
-	KernelHook query.Hook
+	// KernelHook returns the hook at a function of the kernel; nil if programs read none.
+	KernelHook func(*reader.Probe) query.Hook
 	MaxString  int
 	Strings    []StringArg
 	Follow     []string
@@ -67,6 +67,7 @@ type Binder struct {
 type schemaKey struct {
 	path        string // symbols and fixed addresses are the object's
 	kind        reader.ProbeKind
+	hook        query.Hook
 	atRET       bool
 	convention  reader.Convention
 	args        string
@@ -104,6 +105,9 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		key.types, key.blockReg, key.blockOffset, key.blockSize = p.Type.Struct, rec.BlockReg, rec.BlockOffset, rec.BlockSize
 		key.flags = rec.Flags
 	}
+	if p.Kind.InKernel() && b.KernelHook != nil {
+		key.hook = b.KernelHook(p)
+	}
 	switch {
 	case p.Kernel != nil:
 		key.probe = fmt.Sprint(p.Kernel.Params, p.Kernel.Gone, p.Kernel.Err)
@@ -140,7 +144,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	if err := b.bindCondition(sc, p); err != nil {
 		return nil, err
 	}
-	if regs, err := operand.HostRegisters(p.Machine, p.Class); err == nil && (sc.Sig.Condition != nil || b.Aggregate != nil) && b.attaches(s) {
+	if regs, err := registersOf(p); err == nil && (sc.Sig.Condition != nil || b.Aggregate != nil) && b.attaches(s) {
 		sc.Sig.IP = regs.IP
 	}
 	if b.Aggregate != nil {
@@ -152,7 +156,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		}
 	}
 	if b.attaches(s) && !(b.Aggregate != nil && b.Aggregate.Whole()) {
-		regs, err := operand.HostRegisters(p.Machine, p.Class)
+		regs, err := registersOf(p)
 		if err != nil {
 			return nil, err
 		}
@@ -174,6 +178,14 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	return sc, nil
 }
 
+// registersOf returns where programs find the registers at a site.
+func registersOf(p *reader.Probe) (*operand.Registers, error) {
+	if p.Kind.ByTrampoline() {
+		return operand.Saved()
+	}
+	return operand.HostRegisters(p.Machine, p.Class)
+}
+
 // attaches reports whether a program computes the condition and the aggregation.
 func (b *Binder) attaches(s *site.Site) bool { return !b.Recorded && !s.Local }
 
@@ -191,13 +203,16 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 		return b.saved(s), nil
 	}
 	p := &s.Probe
-	regs, err := operand.HostRegisters(p.Machine, p.Class)
+	regs, err := registersOf(p)
 	if err != nil {
 		return nil, err
 	}
 	sc := NewSchema(&query.Signature{Layout: record.Layout{Limit: b.MaxString}, Hook: b.Hook})
 	if p.Kind.InKernel() {
-		sc.Sig.Hook = b.KernelHook
+		sc.Sig.Hook = query.Hook{}
+		if b.KernelHook != nil {
+			sc.Sig.Hook = b.KernelHook(p)
+		}
 	}
 	switch {
 	case p.Kind.InKernel():

@@ -28,6 +28,8 @@ func (l *PairLayout) calls() bool {
 		end.Kind = selector.Uprobe
 	case selector.Kretprobe:
 		end.Kind = selector.Kprobe
+	case selector.Fexit:
+		end.Kind = selector.Fentry
 	default:
 		return false
 	}
@@ -126,7 +128,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 	unreturned := map[function]error{}
 	for i := range plan {
 		s := &plan[i]
-		if !l.calls() || s.Probe.Kind != reader.Uretprobe && s.Probe.Kind != reader.Kretprobe {
+		if !l.calls() || s.Probe.Kind != reader.Uretprobe && s.Probe.Kind != reader.Kretprobe && s.Probe.Kind != reader.Fexit {
 			continue
 		}
 		if s.Reason == nil && s.Probe.AtRET && s.Probe.Displacement() == 0 {
@@ -203,6 +205,8 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers, ret
 	case site.ByFrame:
 		words[0] = word(query.InputThread)
 		switch {
+		case p.Kind.ByTrampoline():
+			words[1] = word(query.InputFunction)
 		case p.Kind.InKernel():
 			name := "rsp"
 			if arm {
@@ -251,7 +255,7 @@ func (b *Binder) recordCarrier(sc *Schema, s *site.Site, regs *operand.Registers
 		sc.Carrier = sc.Sig.Read(operand.Operand{
 			Kind: operand.Address, Size: 8, HasBase: true, Base: operand.Location{Off: int16(in.Offset)}, Disp: int64(in.Value),
 		})
-	case query.InputGoCall:
+	case query.InputGoCall, query.InputFunction:
 		sc.Carrier = sc.Sig.Read(operand.Operand{Kind: operand.Task, Size: 8, Value: uint64(in.Source)})
 	}
 }

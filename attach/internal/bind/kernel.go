@@ -37,12 +37,16 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	for i := range sc.Fields {
 		sc.Places = append(sc.Places, sc.Fields[i].Name)
 	}
-	if b.Args.All || p.Kind == reader.Kretprobe && b.Args.Result {
+	names := b.Args.Names
+	switch result := b.Args.Result; {
+	case result && p.Kind == reader.Fexit: // beside the arguments, which it also has
+		names = append(slices.Clone(names), retval)
+	case b.Args.All, result && p.Kind == reader.Kretprobe:
 		return
 	}
 	all := sc.Fields
 	sc.Fields = nil
-	for _, name := range b.Args.Names {
+	for _, name := range names {
 		if b.Args.OfCast(name) {
 			continue
 		}
@@ -70,7 +74,7 @@ func (b *Binder) namesString(p *reader.Probe, name string) bool {
 }
 
 // errGone is why a return has no arguments.
-var errGone = errors.New("when a function of the kernel returns, its arguments are gone: they are at its entry (kprobe:)")
+var errGone = errors.New("when a function of the kernel returns, its arguments are gone: they are at its entry (kprobe:), and a trampoline keeps them (fexit:)")
 
 // lacksKernel returns why a function of the kernel has no such argument.
 func lacksKernel(p *reader.Probe, name string) error {
@@ -84,10 +88,10 @@ func lacksKernel(p *reader.Probe, name string) error {
 		return p.Kernel.Err
 	case p.Kind == reader.Kretprobe && (numbered || slices.Contains(p.Kernel.Gone, name)):
 		return errGone
-	case p.Kind == reader.Kretprobe && name == retval:
+	case (p.Kind == reader.Kretprobe || p.Kind == reader.Fexit) && name == retval:
 		return errors.New("it returns nothing")
-	case p.Kind == reader.Kprobe && name == retval:
-		return errors.New("it has no result at its entry: trace kretprobe:FUNC")
+	case (p.Kind == reader.Kprobe || p.Kind == reader.Fentry) && name == retval:
+		return errors.New("it has no result at its entry: trace kretprobe:FUNC or fexit:FUNC")
 	}
 	return fmt.Errorf("it has no such argument%s", selector.Nearly(name, names))
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
-	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -134,7 +133,7 @@ func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (
 		words, err = l.programWords(s.Carrier, p)
 	}
 	for i, in := range words {
-		if (in.Source == query.InputRegister || in.Source == query.InputGoCall) && sc.Carrier >= 0 {
+		if (in.Source == query.InputRegister || in.Source == query.InputGoCall || in.Source == query.InputFunction) && sc.Carrier >= 0 {
 			in = query.Input{Source: query.InputOperand, Kind: reader.Uint, Size: 8, Index: sc.Carrier}
 		}
 		code.Pair = append(code.Pair, query.Part{In: in, Offset: 8 * i, Size: 8})
@@ -147,7 +146,7 @@ func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (
 
 // programWords returns the words that identify a carrier for programs on this machine.
 func (l *PairLayout) programWords(c site.Carrier, p *reader.Probe) ([2]query.Input, error) {
-	regs, err := operand.HostRegisters(p.Machine, p.Class)
+	regs, err := registersOf(p)
 	if err != nil {
 		return [2]query.Input{}, err
 	}

@@ -48,7 +48,7 @@ func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*
 		return nil, err
 	}
 	for i := range sig.Aggregate.Pair {
-		if from := sig.Aggregate.Pair[i].In.Source; from == query.InputRegister || from == query.InputGoCall {
+		if from := sig.Aggregate.Pair[i].In.Source; from == query.InputRegister || from == query.InputGoCall || from == query.InputFunction {
 			l.restore(before)
 			return nil, fmt.Errorf("%w: %s has too many arguments for its %v to be recorded as well", query.ErrAggregation, site.Name(p), carrier)
 		}

@@ -162,7 +162,7 @@ func (t *StringArg) ofGo() *StringArg {
 
 // lengthArg returns the argument that holds a length, nil if there is none.
 func lengthArg(p *reader.Probe, name string) *notes.Arg {
-	if p.Kernel != nil && p.Kind == reader.Kprobe {
+	if p.Kernel != nil && p.Kind != reader.Kretprobe {
 		args := p.Arguments()
 		for i := range args {
 			if (shape.ArgName(i) == name || p.Kernel.Params[i].Name == name) && args[i].Err == nil {

@@ -101,8 +101,12 @@ var jumps = map[jump]asm.JumpOp{
 // through the code that follows only once, whatever the number was. It changes
 // R1.
 func (g *generator) forget(r asm.Register) {
+	unknown := regContext
+	if g.kind.hook.ByTrampoline() {
+		unknown = regCounters
+	}
 	g.emit(
-		asm.LoadMem(asm.R1, regContext, 0, asm.DWord),
+		asm.LoadMem(asm.R1, unknown, 0, asm.DWord),
 		asm.Add.Reg(r, asm.R1),
 		asm.Sub.Reg(r, asm.R1),
 	)

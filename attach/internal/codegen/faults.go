@@ -108,7 +108,13 @@ func (g *generator) countFault(done string) {
 		asm.Mov.Reg(asm.R1, regContext),
 		asm.FnGetAttachCookie.Call(),
 		asm.StoreMem(asm.R10, faultKey, asm.R0, asm.Word),
-		asm.LoadMem(asm.R1, regContext, g.sig.IP, asm.DWord),
+	)
+	if g.kind.hook.ByTrampoline() {
+		g.loadFunction(asm.R1)
+	} else {
+		g.emit(asm.LoadMem(asm.R1, regContext, g.sig.IP, asm.DWord))
+	}
+	g.emit(
 		asm.And.Imm(asm.R1, 0xfff),
 		asm.StoreMem(asm.R10, faultKey+4, asm.R1, asm.Word),
 	)

@@ -136,3 +136,34 @@ func (g *generator) writeFailures() {
 		g.emit(asm.StoreMem(regRecord, g.sig.BehindHeader(g.sig.FailuresOffset()), asm.R1, asm.DWord))
 	}
 }
+
+// saveWords puts the words that operands need of what a trampoline has saved on the stack. The kernel
+// replaces these calls by loads.
+func (g *generator) saveWords() {
+	if !g.kind.hook.ByTrampoline() {
+		return
+	}
+	words := uint16(0)
+	for i := range g.sig.Operands {
+		words |= g.sig.Operands[i].SavedWords()
+	}
+	for i := range int32(operand.SavedResult + 1) {
+		at := operand.SavedAt + 8*i
+		switch {
+		case words&(1<<i) == 0:
+		case i == operand.SavedResult:
+			g.emit(
+				asm.Mov.Reg(asm.R1, regContext),
+				asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, at),
+				asm.FnGetFuncRet.Call(),
+			)
+		default:
+			g.emit(
+				asm.Mov.Reg(asm.R1, regContext),
+				asm.Mov.Imm(asm.R2, i),
+				asm.Mov.Reg(asm.R3, asm.R10), asm.Add.Imm(asm.R3, at),
+				asm.FnGetFuncArg.Call(),
+			)
+		}
+	}
+}

@@ -133,3 +133,12 @@ func show(op *operand.Operand) string {
 	}
 	return strings.Join(out, "; ") + read
 }
+
+// TestSavedFits checks that what trampolines save has a place of its own on the stack, below an
+// aggregate's keys.
+func TestSavedFits(t *testing.T) {
+	const keys = 128 // see query.Signature.NeedsScratch
+	if end := operand.SavedAt + operand.SavedSize; end > stackGroup-keys {
+		t.Errorf("the words end at %d, and keys begin at %d", end, stackGroup-keys)
+	}
+}

@@ -126,6 +126,7 @@ type generator struct {
 func (g *generator) body(sig *query.Signature) asm.Instructions {
 	g.sig, g.ins = sig, nil
 	g.scratch, g.cursorMask = sig.NeedsScratch(), int32(sig.CursorMask())
+	g.saveWords()
 	if sig.Aggregate != nil {
 		g.emitAggregate()
 	} else {
@@ -158,6 +159,7 @@ func (g *generator) program(bodies []asm.Instructions, filters, site bool) *ebpf
 		Instructions: g.ins,
 		License:      kernel.License,
 	}
+	spec.AttachTo = g.kind.hook.Function
 	if g.kind.sleeps {
 		spec.Flags |= unix.BPF_F_SLEEPABLE
 	}

@@ -21,6 +21,8 @@ var taskNumbers = map[query.Source]func(g *generator, dst asm.Register){
 	query.InputCPU:    helperResult(asm.FnGetSmpProcessorId),
 	query.InputUID:    helperResult(asm.FnGetCurrentUidGid),
 	query.InputGoCall: (*generator).loadGoCall,
+
+	query.InputFunction: (*generator).loadFunction,
 }
 
 // helperResult puts what a helper without arguments returns into a register.
@@ -56,4 +58,9 @@ func (g *generator) loadGoCall(dst asm.Register) {
 // and stackSum.
 func (g *generator) loadTask() {
 	g.emit(g.refs.Namespace.Load(stackSum)...)
+}
+
+// loadFunction puts the address of the function that has called the trampoline into a register.
+func (g *generator) loadFunction(dst asm.Register) {
+	g.emit(asm.Mov.Reg(asm.R1, regContext), asm.FnGetFuncIp.Call(), asm.Mov.Reg(dst, asm.R0))
 }

@@ -214,7 +214,7 @@ func (d *Search) installed(name string) {
 func Selects(s *selector.Selector, p *reader.Probe) bool {
 	if p.Kind.InKernel() {
 		name, _ := selector.SplitAddress(p.Name)
-		return (p.Kind == reader.Kretprobe) == (s.Kind == selector.Kretprobe) && s.MatchKernel(p.Provider, name, p.Location)
+		return s.Kind.InKernel() && p.Kind == kernelKinds[s.Kind] && s.MatchKernel(p.Provider, name, p.Location)
 	}
 	if p.Target == nil {
 		return s.Match(p.Path, p.Provider, p.Name)

@@ -17,6 +17,21 @@ var ErrNoFunction = fmt.Errorf("%w", ErrNoMatch)
 // loadKernel returns the table of the running kernel's functions. Tests put their own in its place.
 var loadKernel = kernfunc.Load
 
+// kernelKinds has the kinds of probes that selectors of each kind name, if these are functions of the
+// kernel.
+var kernelKinds = [...]reader.ProbeKind{
+	selector.Kprobe: reader.Kprobe, selector.Kretprobe: reader.Kretprobe,
+	selector.Fentry: reader.Fentry, selector.Fexit: reader.Fexit,
+}
+
+// Unpatched returns functions of the kernel that cannot be traced, by their numbers in BTF.
+func (d *Search) Unpatched() []uint32 {
+	if d.table == nil {
+		return nil
+	}
+	return d.table.Unpatched()
+}
+
 // InKernel reports whether a selector names functions of the kernel.
 func InKernel(selectors []selector.Selector) bool {
 	return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind.InKernel() })
@@ -40,12 +55,11 @@ func (d *Search) kernel() error {
 		if i%1024 == 0 && d.interrupted() {
 			return nil
 		}
-		for _, kind := range []selector.Kind{selector.Kprobe, selector.Kretprobe} {
-			if name := d.namedKernel(f, kind); name != "" {
-				of := reader.Kprobe
-				if kind == selector.Kretprobe {
-					of = reader.Kretprobe
-				}
+		for kind, of := range kernelKinds {
+			if of == 0 {
+				continue
+			}
+			if name := d.namedKernel(f, selector.Kind(kind)); name != "" {
 				p := table.Probe(f, of, name)
 				d.keep(&p, 0)
 			}

@@ -29,9 +29,15 @@ type Group struct {
 	Kernel  bool        // the sites are functions of the kernel, and Offset their addresses
 	Returns bool        // the sites are returns from functions
 	Session bool        // the program runs at their entry and again when they return
-	Prog    *ebpf.Program
-	Sites   []Site
-	Calls   Calls // nil for the kernel's
+
+	// For trampolines: One says that the program is for one function, and Unpatched is that of
+	// [Functions].
+	One       bool
+	Unpatched []uint32
+
+	Prog  *ebpf.Program
+	Sites []Site
+	Calls Calls // nil for the kernel's
 }
 
 // Site is a place in a group's file.
@@ -42,6 +48,7 @@ type Site struct {
 	// Opcode is the opcode of the instruction, with its prefixes, "" if it is not
 	// known. If the kernel refuses an opcode, other sites with it are not tried.
 	Opcode string
+	ID     uint32 // of a function of the kernel in BTF, for trampolines
 }
 
 // Attach attaches to the sites by links of a kind, and returns the links even with

@@ -22,6 +22,11 @@ const (
 	// For functions of the kernel, see [ChooseKernel]:
 	KernelMulti // see kernelmulti.go
 	KernelPerf  // see kernelperf.go
+
+	// For functions of the kernel by trampolines, see [ChooseTrampolines]; programs have the attach
+	// types of a [When]:
+	TrampolineMany // links of many functions
+	TrampolineOne  // a link for each function, as the program is
 )
 
 // mechanisms has the mechanism of each kind, the best first.
@@ -32,6 +37,9 @@ var mechanisms = [...]mechanism{
 
 	KernelMulti: kernelMultiLinks,
 	KernelPerf:  kernelEvents,
+
+	TrampolineMany: {name: "tracing_multi", program: ebpf.Tracing, attach: attachTrampolines},
+	TrampolineOne:  {name: "tracing", program: ebpf.Tracing, attach: attachTrampolines},
 }
 
 // mechanism is what a kind of link is and does.

@@ -66,6 +66,9 @@ func (l Location) Load(dst, context asm.Register) asm.Instructions {
 		return asm.Instructions{asm.Mov.Imm(dst, 0)}
 	}
 	ins := asm.Instructions{asm.LoadMem(dst, context, l.Off, asm.DWord)}
+	if l.Saved {
+		ins = asm.Instructions{asm.LoadMem(dst, asm.R10, SavedAt+l.Off, asm.DWord)}
+	}
 	if l.Shift != 0 {
 		ins = append(ins, asm.RSh.Imm(dst, int32(l.Shift)))
 	}

@@ -18,6 +18,7 @@ type Registers struct {
 	Argument Location
 	slots    []int16
 	wrap32   bool // addresses of the traced program wrap at 2^32
+	saved    bool // see Location
 }
 
 // Location is a register, or a part of one, in a BPF program's context.
@@ -26,6 +27,9 @@ type Location struct {
 	Shift uint8 // bits by which the part lies above the register's lowest
 	Size  uint8 // bytes
 	Zero  bool  // arm64's zero register: no location at all
+	// Saved says that the context has no registers: the program has put the word on its stack, at
+	// SavedAt + Off.
+	Saved bool
 }
 
 // RegistersOf returns the table for a program of machine m and class c, traced on
@@ -73,7 +77,7 @@ func (r *Registers) Locate(m elf.Machine, c elf.Class, name string) (Location, e
 	case !ok:
 		return Location{}, fmt.Errorf("register %q cannot be read by a BPF program", name)
 	}
-	return Location{Off: off, Shift: uint8(reg.Shift), Size: uint8(reg.Size)}, nil
+	return Location{Off: off, Shift: uint8(reg.Shift), Size: uint8(reg.Size), Saved: r.saved}, nil
 }
 
 // Slot returns the register that holds a slot of the argument block of a provider's stub,

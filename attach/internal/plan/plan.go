@@ -89,6 +89,9 @@ func (pl *Planner) Plan(p *reader.Probe, pid int) Decision {
 		if p.Kernel != nil && p.Kernel.Uncertain {
 			s.note("the kernel has several functions of this name, and does not say which of them can be traced")
 		}
+		if p.Kernel != nil && p.Kind.ByTrampoline() {
+			s.Reason = p.Kernel.NoTrampoline
+		}
 		s.Path = ""
 		return s.Decision
 	case errors.Is(p.SiteErr, reader.ErrBoundary) && pl.force:

@@ -166,7 +166,13 @@ type Hook struct {
 	Sleeps bool            // programs may have memory brought in that is not resident
 	// Kernel says that the site is in the kernel: pointers may lead to its memory.
 	Kernel bool
+	// Function is the name in BTF of the only function of the kernel that programs can be attached to;
+	// empty if there may be many.
+	Function string
 }
+
+// ByTrampoline reports whether a trampoline calls programs: their context has no registers.
+func (h *Hook) ByTrampoline() bool { return h.Type == ebpf.Tracing }
 
 // FiltersEarly reports whether the condition is tested before anything is read: it
 // compares nothing but what registers hold and what is known of the task. An event that

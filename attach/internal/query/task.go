@@ -17,6 +17,8 @@ const (
 	// InputGoCall is a call of a Go function: its goroutine and how deep it is on the
 	// goroutine's stack, which moves.
 	InputGoCall
+	// InputFunction is the address of the function of the kernel that has called the trampoline.
+	InputFunction
 
 	firstOfTask = 64 // behind all others
 )

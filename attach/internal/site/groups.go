@@ -28,6 +28,9 @@ func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, e
 	g.Sites = make([]link.Site, len(g.sites))
 	for i, s := range g.sites {
 		g.Sites[i] = link.Site{Offset: s.Offset, RefCtrOffset: s.Probe.SemaphoreOffset, Cookie: s.cookie, Opcode: s.opcode}
+		if s.Probe.Kernel != nil {
+			g.Sites[i].ID = s.Probe.Kernel.TypeID
+		}
 	}
 	if g.Kernel {
 		kind = g.kernel
@@ -54,6 +57,10 @@ type Groups struct {
 	Procs   *process.Set    // that the sites are restricted to
 	Session bool            // of the programs, see [link.Group]
 	Kernel  link.Kind       // of links to functions of the kernel
+	// Trampoline returns the kind of the link to a function of the kernel by a trampoline, and Unpatched
+	// is that of [link.Functions].
+	Trampoline func(*reader.Probe) link.Kind
+	Unpatched  func() []uint32
 
 	All   []*Group
 	byKey map[groupKey]*Group
@@ -98,7 +105,13 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 	g.key, g.last = key, gr
 	if s.Probe.Kind.InKernel() && !gr.Kernel {
 		gr.Kernel, gr.kernel, gr.Path = true, g.Kernel, "the kernel"
-		gr.Returns = s.Probe.Kind == reader.Kretprobe
+		gr.Returns = s.Probe.Kind == reader.Kretprobe || s.Probe.Kind == reader.Fexit
+		if s.Probe.Kind.ByTrampoline() {
+			gr.kernel = g.Trampoline(&s.Probe)
+			if gr.One = gr.kernel == link.TrampolineOne; !gr.One {
+				gr.Unpatched = g.Unpatched()
+			}
+		}
 	}
 	gr.sites = append(gr.sites, groupSite{s, cookie})
 }

@@ -23,6 +23,9 @@ func Probes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.Shel
 	if kind, rest, ok := strings.Cut(prefix, ":"); ok && (kind == "uprobe" || kind == "uretprobe") {
 		return completeFunctions(kind, rest)
 	}
+	if kind, rest, ok := strings.Cut(prefix, ":"); ok && slices.Contains(kernelKinds, kind) {
+		return completeKernel(kind, rest)
+	}
 	seen := map[string]bool{}
 	var out []string
 	for p := range liveProbes(cmd) {
