@@ -17,6 +17,7 @@ import (
 type Aggregation struct {
 	wanted   query.Computation
 	interval time.Duration
+	scale    int // of the histogram
 	err      error
 }
 
@@ -43,13 +44,13 @@ func function(arg string, f query.Function) Aggregation {
 }
 
 // Hist returns an Aggregation that counts the values of an argument in the buckets
-// of a histogram, whose bounds are powers of two, or those of Bounds.
+// of a histogram, whose bounds are powers of two, or those of Scale or Bounds.
 func Hist(arg string) Aggregation {
 	return Aggregation{wanted: query.Computation{Value: arg, Hist: true}}
 }
 
 // And returns an Aggregation that also computes what others compute, of the same
-// argument. Call By, Bounds, MaxGroups and Interval on the result, not on others.
+// argument. Call By, Bounds, Scale, MaxGroups and Interval on the result, not on others.
 func (a Aggregation) And(others ...Aggregation) Aggregation {
 	for _, b := range others {
 		switch {
@@ -58,15 +59,14 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 			a.err = b.err
 		case a.wanted.Value != "" && b.wanted.Value != "" && a.wanted.Value != b.wanted.Value:
 			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.wanted.Value, b.wanted.Value)
-		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0 || b.interval != 0:
-			a.err = fmt.Errorf("%w: the argument of And has Bounds, By, MaxGroups or Interval: set them on the result of And", ErrAggregation)
+		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0 || b.interval != 0 || b.scale != 0:
+			a.err = fmt.Errorf("%w: the argument of And has Bounds, Scale, By, MaxGroups or Interval: set them on the result of And", ErrAggregation)
 		}
 		if a.wanted.Value == "" {
 			a.wanted.Value = b.wanted.Value
 		}
 		a.wanted.Functions |= b.wanted.Functions
 		a.wanted.Hist = a.wanted.Hist || b.wanted.Hist
-		a.wanted.Division = max(a.wanted.Division, b.wanted.Division)
 		a.wanted.Quantiles = slices.Concat(a.wanted.Quantiles, b.wanted.Quantiles)
 	}
 	return a
@@ -77,6 +77,17 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 // [Linear]. No bounds mean powers of two.
 func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 	a.wanted.Bounds = slices.Clone(bounds)
+	return a
+}
+
+// MaxScale is the greatest scale of a histogram, see [Aggregation.Scale].
+const MaxScale = query.MaxScale
+
+// Scale returns an Aggregation whose histogram divides each power of two into 2^scale buckets, which
+// begin at 2^(k/2^scale): those of exponential histograms of OpenTelemetry and of native histograms of
+// Prometheus. 0, without Scale, means powers of two. A group takes 0.8 kB times 2^scale for each CPU.
+func (a Aggregation) Scale(scale int) Aggregation {
+	a.scale = scale
 	return a
 }
 
@@ -147,7 +158,12 @@ func (a *Aggregation) check() (option string, err error) {
 		return "MaxGroups", fmt.Errorf("%w: MaxGroups is %d, but without By there is one group", ErrAggregation, a.wanted.MaxGroups)
 	case a.wanted.Bounds != nil && !a.wanted.Hist:
 		return "Bounds", fmt.Errorf("%w: Bounds belong to a histogram, and the aggregation has none", ErrAggregation)
+	case a.scale < 0 || a.scale > MaxScale:
+		return "Scale", fmt.Errorf("%w: the scale of a histogram, %d, is not between 0 and %d", ErrAggregation, a.scale, MaxScale)
+	case a.scale > 0 && (a.wanted.Bounds != nil || !a.wanted.Hist):
+		return "Scale", fmt.Errorf("%w: Scale belongs to a histogram without Bounds", ErrAggregation)
 	}
+	a.wanted.Division = query.ByScale(a.scale)
 	if err := checkQuantiles(a.wanted.Quantiles); err != nil {
 		return "Quantiles", err
 	}

@@ -2,6 +2,7 @@ package attach_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -35,6 +36,43 @@ func checkHist(t *testing.T, g *total.Group, values []float64, key string) {
 		}
 		if n != b.N {
 			t.Errorf("%s: %d values from %g to %g, want %d", key, b.N, b.Lo, b.Hi, n)
+		}
+	}
+}
+
+// TestScale compares histograms by fractions of powers of two with what was fired.
+func TestScale(t *testing.T) { eachWay(t, checkScale) }
+
+func checkScale(t *testing.T) {
+	p := startChild(t, "aggregate")
+	p.Do("load")
+	for value, number := range map[string]func(aggregateSample) float64{
+		"status": func(s aggregateSample) float64 { return float64(s.status) },
+		"bytes":  func(s aggregateSample) float64 { return float64(s.bytes) },
+		"ms":     func(s aggregateSample) float64 { return s.ms },
+	} {
+		for scale := 1; scale <= attach.MaxScale; scale++ {
+			a := openAggregate(t, []string{"agg:done"}, attach.Hist(value).Scale(scale), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+			p.Do("fire 2")
+			groups, err := a.Read()
+			if err != nil || len(groups) != 1 {
+				t.Fatalf("%d groups, error %v", len(groups), err)
+			}
+			key := fmt.Sprintf("%s, scale %d", value, scale)
+			checkHist(t, &groups[0], valuesOf(number, func(aggregateSample) string { return "" })[""], key)
+			n := uint64(0)
+			for _, b := range groups[0].Hist {
+				n += b.N
+				if ratio := b.Hi / b.Lo; b.N > 0 && b.Lo > 0 && math.Abs(ratio-math.Exp2(1/math.Exp2(float64(scale)))) > 1e-9 {
+					t.Errorf("%s: a bucket is from %g to %g", key, b.Lo, b.Hi)
+				}
+			}
+			if n != 2*aggregateEvents {
+				t.Errorf("%s: %d values in buckets, want %d", key, n, 2*aggregateEvents)
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

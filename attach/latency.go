@@ -25,6 +25,8 @@ type LatencyOptions struct {
 	// Bounds are the limits of the histogram's buckets in nanoseconds, see
 	// [Aggregation.Bounds]; nil means powers of two.
 	Bounds []float64
+	// Scale divides powers of two in a histogram without Bounds, see [Aggregation.Scale].
+	Scale int
 	// Also is computed in addition, of the argument "latency":
 	// Stddev("latency").And(Quantiles("latency", 50, 99)).
 	Also Aggregation
@@ -96,6 +98,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 		what = &LatencyOptions{}
 	}
 	wanted := Hist("latency").And(Sum("latency"), Avg("latency"), Min("latency"), Max("latency"), what.Also)
+	wanted.scale = what.Scale
 	wanted.wanted.Bounds, wanted.wanted.By, wanted.wanted.MaxGroups = what.Bounds, what.By, what.MaxGroups
 	if err := optionError(wanted.check()); err != nil {
 		return nil, err

@@ -62,6 +62,8 @@ type Metrics struct {
 	Value string `mapstructure:"value"`
 	// Show names what is computed of Value: sum, min, max and histogram.
 	Show []string `mapstructure:"show"`
+	// Scale divides each power of two into 2^Scale buckets of the histogram, 0 to attach.MaxScale.
+	Scale int `mapstructure:"scale"`
 	// Start and End take the place of Probes, and the time between them that of Value, with all
 	// of Show. Key names arguments by which they are matched.
 	Start string   `mapstructure:"start"`
@@ -201,6 +203,10 @@ func (m *Metrics) validate() error {
 	switch {
 	case !slices.Contains([]string{"", "cumulative", "delta"}, m.Temporality):
 		return fmt.Errorf("temporality: %q is neither cumulative nor delta", m.Temporality)
+	case m.Scale < 0 || m.Scale > attach.MaxScale:
+		return fmt.Errorf("scale: %d is not between 0 and %d", m.Scale, attach.MaxScale)
+	case m.Scale > 0 && m.Start == "" && !slices.Contains(m.Show, "histogram"):
+		return errors.New("scale: there is no histogram")
 	case m.Interval < 0 || m.Interval > 0 && m.Interval < 10*time.Millisecond:
 		return fmt.Errorf("interval: %v is less than 10ms", m.Interval)
 	case m.MaxGroups < 0:

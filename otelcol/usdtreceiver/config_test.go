@@ -68,6 +68,8 @@ func TestConfigRefused(t *testing.T) {
 		"traces: [{probes: ['a:b'], suspension: -1s, logs: {}}]":                             "suspension",
 		"traces: [{probes: ['a:b'], metrics: {show: [avg], value: x}}]":                      "metrics: show",
 		"traces: [{probes: ['a:b'], metrics: {value: x}}]":                                   "metrics: value",
+		"traces: [{probes: ['a:b'], metrics: {value: x, show: [histogram], scale: 4}}]":      "metrics: scale",
+		"traces: [{probes: ['a:b'], metrics: {value: x, show: [sum], scale: 1}}]":            "metrics: scale",
 		"traces: [{probes: ['a:b'], metrics: {interval: 1ms}}]":                              "metrics: interval",
 		"traces: [{probes: ['a:b'], metrics: {max_groups: -1}}]":                             "metrics: max_groups",
 		"traces: [{probes: ['a:b'], metrics: {temporality: both}}]":                          "metrics: temporality",

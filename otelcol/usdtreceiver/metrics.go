@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +44,7 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 		if len(m.By) == 0 {
 			most = 0 // there is one group
 		}
-		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most}, t.trace.options())
+		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most, Scale: m.Scale}, t.trace.options())
 	}
 	what := attach.Count()
 	for i, name := range m.shows() {
@@ -54,6 +53,9 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 		} else {
 			what = what.And(one)
 		}
+	}
+	if m.Scale > 0 {
+		what = what.Scale(m.Scale)
 	}
 	by := []string{"probe"}
 	if m.Process {
@@ -291,7 +293,7 @@ func float(v any) float64 {
 	return float64(integer(v))
 }
 
-// histogram adds a point of an exponential histogram. The kernel's buckets are those of scale 0,
+// histogram adds a point of an exponential histogram. The kernel's buckets are those of its scale,
 // except that a power of two lies in the bucket that begins with it, and the data model has it in the
 // one that ends with it; it allows that at boundaries.
 func (b *metricBuilder) histogram(key scopeKey, name, unit string, keys []event.Arg, g *total.Group) {
@@ -300,6 +302,8 @@ func (b *metricBuilder) histogram(key scopeKey, name, unit string, keys []event.
 	p.SetStartTimestamp(b.begun)
 	p.SetTimestamp(b.now)
 	put(p.Attributes(), keys)
+	scale := b.t.trace.Metrics.Scale
+	p.SetScale(int32(scale))
 	var counted, negative uint64
 	for _, bucket := range g.Hist {
 		switch {
@@ -311,7 +315,7 @@ func (b *metricBuilder) histogram(key scopeKey, name, unit string, keys []event.
 			p.SetZeroCount(bucket.N)
 			p.SetZeroThreshold(bucket.Hi)
 		default:
-			index := int32(math.Ilogb(bucket.Lo))
+			index := int32(math.Round(math.Ldexp(math.Log2(bucket.Lo), scale)))
 			at := p.Positive()
 			if at.BucketCounts().Len() == 0 {
 				at.SetOffset(index)
@@ -345,6 +349,6 @@ func (b *metricBuilder) negative(p pmetric.ExponentialHistogramDataPoint, g *tot
 	if g.Min != nil {
 		least = max(-float(g.Min), 1)
 	}
-	p.Negative().SetOffset(int32(bits.Len64(uint64(least)) - 1))
+	p.Negative().SetOffset(int32(math.Floor(math.Ldexp(math.Log2(least), b.t.trace.Metrics.Scale))))
 	p.Negative().BucketCounts().FromRaw([]uint64{n})
 }

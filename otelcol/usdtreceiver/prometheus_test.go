@@ -3,7 +3,7 @@ package usdtreceiver_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/bits"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -90,7 +90,7 @@ receivers:
     traces:
       - probes: ["otelshop:sale"]
         target: {pids: [%[1]d]}
-        metrics: {value: cents, show: [sum, histogram], by: [item], interval: 100ms}
+        metrics: {value: cents, show: [sum, histogram], scale: 3, by: [item], interval: 100ms}
       - name: otelshop.order
         target: {pids: [%[1]d]}
         metrics: {start: "otelshop:begin", end: "otelshop:done", key: [id], by: [item], interval: 100ms}
@@ -117,7 +117,7 @@ service:
 			begin.Fire(2, then, "")
 			done.Fire(2, true)
 			count, sum = count+1, sum+cents
-			buckets[bits.Len64(uint64(cents))]++
+			buckets[int(math.Ceil(8*math.Log2(float64(cents))))]++ // up to 2^(n/8)
 		}
 		for query, want := range map[string]float64{
 			"otelshop_sale_count_total{item=%q}":                                             float64(count),
@@ -148,11 +148,11 @@ service:
 			if err != nil {
 				t.Fatal(err)
 			}
-			power := bits.Len64(uint64(to)) - 1
-			if got := bucket[3].(string); got != fmt.Sprint(buckets[power]) {
-				t.Errorf("%s values up to %v, the program counted %d", got, to, buckets[power])
+			n := int(math.Round(8 * math.Log2(to)))
+			if got := bucket[3].(string); got != fmt.Sprint(buckets[n]) {
+				t.Errorf("%s values up to %v, the program counted %d", got, to, buckets[n])
 			}
-			delete(buckets, power)
+			delete(buckets, n)
 		}
 		if len(buckets) > 0 {
 			t.Errorf("Prometheus lacks the buckets of %v, and has %v", buckets, list)

@@ -10,8 +10,11 @@ import (
 // divisions put the index of a value's bucket of a histogram into R2. They change R0, R1, R3 and
 // regValue.
 var divisions = [query.Divisions]func(*generator, *query.Aggregate){
-	query.ByPowers: func(g *generator, agg *query.Aggregate) { g.powerBucket(&agg.Value) },
-	query.ByBounds: func(g *generator, agg *query.Aggregate) { g.searchBucket(&agg.Value, agg.Wanted.Bounds) },
+	query.ByPowers:   func(g *generator, agg *query.Aggregate) { g.powerBucket(&agg.Value) },
+	query.ByHalves:   fractionBucket(1),
+	query.ByQuarters: fractionBucket(2),
+	query.ByEighths:  fractionBucket(3),
+	query.ByBounds:   func(g *generator, agg *query.Aggregate) { g.searchBucket(&agg.Value, agg.Wanted.Bounds) },
 }
 
 // searchBucket puts the number of bounds that are less than or equal to the value
@@ -80,6 +83,39 @@ func (g *generator) powerBucket(in *query.Input) {
 	g.label(done)
 	g.forget(asm.R2)
 	g.bound(asm.R2, query.HistBuckets)
+}
+
+// fractionBucket returns the division with 2^scale parts of each power of two: it compares the mantissa
+// with the borders, after powerBucket has found the power.
+func fractionBucket(scale int) func(*generator, *query.Aggregate) {
+	return func(g *generator, agg *query.Aggregate) {
+		in := &agg.Value
+		done := g.newLabel("fraction")
+		g.emit(asm.Mov.Reg(asm.R0, regValue)) // which powerBucket leaves alone
+		g.powerBucket(in)
+		g.emit(asm.JLT.Imm(asm.R2, query.BucketPowers, done))
+		if in.Kind == reader.Float {
+			finite := g.newLabel("finite")
+			g.emit(
+				asm.LSh.Imm(asm.R0, 12),
+				asm.JNE.Imm(asm.R2, query.HistBuckets-1, finite),
+				asm.Mov.Imm(asm.R0, 0), // the last bucket has no end, and no parts
+			)
+			g.label(finite)
+		} else {
+			g.emit(
+				asm.Mov.Imm(asm.R3, 63+query.BucketPowers), asm.Sub.Reg(asm.R3, asm.R2),
+				asm.LSh.Reg(asm.R0, asm.R3), asm.LSh.Imm(asm.R0, 1), // the leading one is shifted out
+			)
+		}
+		g.emit(asm.Sub.Imm(asm.R2, query.BucketPowers), asm.LSh.Imm(asm.R2, int32(scale)), asm.Add.Imm(asm.R2, query.BucketPowers))
+		for _, border := range query.Fractions(scale) {
+			g.emit(asm.LoadImm(asm.R3, int64(border), asm.DWord), asm.JLT.Reg(asm.R0, asm.R3, done), asm.Add.Imm(asm.R2, 1))
+		}
+		g.label(done)
+		g.forget(asm.R2)
+		g.bound(asm.R2, query.FractionBuckets(scale))
+	}
 }
 
 // bound shows the verifier that r is less than n, which always holds.

@@ -51,6 +51,53 @@ func TestPowerBucket(t *testing.T) {
 	}
 }
 
+// TestFractionBucket checks that each number lies in its bucket of a histogram by fractions of powers
+// of two, whose borders have been computed with 256 bits.
+func TestFractionBucket(t *testing.T) {
+	for scale := 1; scale <= MaxScale; scale++ {
+		for _, kind := range []reader.FieldKind{reader.Uint, reader.Int, reader.Float} {
+			d := divisions[ByScale(scale)]
+			bits, values := numbers(kind)
+			for i, v := range values {
+				bucket := d.bucket(&Input{Kind: kind}, bits[i], nil)
+				if bucket >= d.buckets(nil) {
+					t.Fatalf("bucket %d of %d", bucket, d.buckets(nil))
+				}
+				lo, hi := d.limits(bucket, kind, nil)
+				if lo <= v && v < hi {
+					continue
+				}
+				// Between float64 and the exact number: v^(2^scale) lies between two powers of two.
+				power := new(big.Float).SetPrec(256).SetFloat64(v)
+				if kind != reader.Float {
+					power.SetUint64(bits[i])
+				}
+				for range scale {
+					power.Mul(power, power)
+				}
+				if exact := power.MantExp(nil) - 1 + BucketPowers; kind == reader.Float || exact != bucket {
+					t.Errorf("scale %d, kind %d: %g is in bucket %d from %g to %g, want %d", scale, kind, v, bucket, lo, hi, exact)
+				}
+			}
+			for k := range 1 << scale * 60 { // the integers beside each border
+				border := math.Exp2(float64(k) / float64(int(1)<<scale))
+				for _, n := range []uint64{uint64(border) - 1, uint64(border), uint64(border) + 1} {
+					if n == 0 || n == math.MaxUint64 {
+						continue
+					}
+					power := new(big.Float).SetPrec(1024).SetUint64(n)
+					for range scale {
+						power.Mul(power, power)
+					}
+					if got, want := d.bucket(&Input{Kind: reader.Uint}, n, nil), power.MantExp(nil)-1+BucketPowers; got != want {
+						t.Errorf("scale %d: %d is in bucket %d, want %d", scale, n, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestBoundsTable checks that a search in the table of bounds finds all bounds that are not
 // greater than the value.
 func TestBoundsTable(t *testing.T) {

@@ -11,25 +11,34 @@ import (
 type Division uint8
 
 const (
-	ByPowers Division = iota // of two
-	ByBounds                 // those of the computation
+	ByPowers   Division = iota // of two
+	ByHalves                   // of powers: from 2^(k/2) to 2^((k+1)/2)
+	ByQuarters                 // likewise
+	ByEighths
+	ByBounds // those of the computation
 
 	Divisions // their number
 )
 
-// divisions are what is known of each. Package codegen has a table of their programs.
-var divisions = [Divisions]struct {
+// division is what is known of one.
+type division struct {
 	buckets func(v *Values) int
 	// bucket returns the index of the bucket of a value; bounds are order keys.
 	bucket func(in *Input, bits uint64, bounds []uint64) int
 	// limits returns the least number of a bucket, and the one that all of it are less than.
 	limits func(i int, kind reader.FieldKind, bounds []float64) (lo, hi float64)
-}{
+}
+
+// divisions has all of them. Package codegen has a table of their programs.
+var divisions = [Divisions]division{
 	ByPowers: {
 		func(*Values) int { return HistBuckets },
 		func(in *Input, bits uint64, _ []uint64) int { return PowerBucket(bits, in.Kind) },
 		func(i int, kind reader.FieldKind, _ []float64) (lo, hi float64) { return BucketOfPower(i, kind) },
 	},
+	ByHalves:   fractions(1),
+	ByQuarters: fractions(2),
+	ByEighths:  fractions(3),
 	ByBounds: {
 		func(v *Values) int { return v.Bounds + 1 },
 		func(in *Input, bits uint64, bounds []uint64) int {

@@ -50,6 +50,8 @@ func Cases() []Case {
 		{Name: "sums", Probes: number, Sums: &all},
 		{Name: "sums of floats", Probes: request, Sums: &float, Where: "status != 0"},
 		{Name: "bounds", Probes: number, Sums: sums(query.Computation{Value: "arg1", Hist: true, Bounds: []float64{0, 10, 20.5}, By: []string{"pid"}})},
+		{Name: "fractions", Probes: number, Sums: sums(query.Computation{Value: "arg1", Hist: true, Division: query.ByEighths, By: []string{"pid"}})},
+		{Name: "fractions of floats", Probes: request, Sums: sums(query.Computation{Value: "ratio", Hist: true, Division: query.ByQuarters})},
 		{Name: "signs", Probes: []Probe{{Name: "a", Args: "-8@%rdi 8@%rsi"}, {Name: "b", Args: "8@%rdi -4@%esi"}}, Sums: sums(query.Computation{Value: "arg0", Functions: query.Of(query.Sum), By: []string{"arg1"}})},
 		{Name: "a site without the argument", Probes: []Probe{{Name: "a", Args: "8@%rdi"}, {Name: "a", Args: ""}, {Name: "b", Args: ""}}, Sums: sums(query.Computation{Value: "arg0", Functions: query.Of(query.Max), By: []string{"arg0"}})},
 		{Name: "a site with another form", Probes: []Probe{{Name: "a", Args: "8@%rdi 8@%rsi"}, {Name: "a", Args: "8f@(%rdi) 4@%esi"}}, Where: "arg1 & 1 == 0", Sums: sums(query.Computation{Value: "arg0", Functions: query.Of(query.Sum), By: []string{"arg0"}})},
