@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -119,4 +120,10 @@ func LoadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
 	}
 	t.Cleanup(func() { p.Close() })
 	return probe
+}
+
+// TrampolinesAlone reports whether each function of the kernel has a link of its own.
+func TrampolinesAlone() bool {
+	kind, err := link.ChooseTrampolines()
+	return err == nil && kind == link.TrampolineOne
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
 )
@@ -33,7 +34,7 @@ type programs struct {
 // Fits chooses how functions of the kernel are attached to, before they are looked for.
 func (p *programs) Fits(s *selector.Selector) (err error) {
 	switch {
-	case s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0:
+	case s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0 && s.MatchKernel(kernfunc.Kernel, "any", 0):
 		return errAllTrampolines
 	case s.Kind.ByTrampoline() && p.trampoline == link.Auto:
 		p.trampoline, err = link.ChooseTrampolines()

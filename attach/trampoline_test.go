@@ -157,6 +157,9 @@ func TestTrampolinesRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "minutes") {
 		t.Errorf("fentry:*: error %v, want it refused", err)
 	}
+	if s, err := attach.Open(t.Context(), []string{"fentry:no_module:*"}, functionsOf(os.Getpid(), "")); err == nil || strings.Contains(err.Error(), "minutes") {
+		t.Errorf("fentry:no_module:*: session %v, error %v", s, err)
+	}
 	if !trampolines(t) {
 		return
 	}
@@ -173,6 +176,12 @@ func TestTrampolinesRefused(t *testing.T) {
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: error %v, want %q", c.selector, c.where, err, c.want)
+		}
+	}
+	if attach.TrampolinesAlone() {
+		_, err := attach.Open(t.Context(), []string{"fentry:tcp_*"}, functionsOf(os.Getpid(), ""))
+		if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Force" || !strings.Contains(err.Error(), "a trampoline and a program each") {
+			t.Errorf("fentry:tcp_*: error %v, want an OptionError for Force", err)
 		}
 	}
 	s, err := attach.Open(t.Context(), []string{"fexit:migrate_disable", "fexit:vfs_fallocate"}, functionsOf(os.Getpid(), ""))
