@@ -218,11 +218,14 @@ func (m *Metrics) validate() error {
 // suspension returns how long the trace is detached if it exceeds its budget.
 func (t *Trace) suspension() time.Duration { return cmp.Or(t.Suspension, retry) }
 
+// rescan is how often a trace looks for probes which the kernel's reports on new mappings miss.
+const rescan = 10 * time.Second
+
 // options returns what is attached to, and how. Probes may appear later.
 func (t *Trace) options() *attach.Options {
 	p := t.Target
 	return &attach.Options{
 		Target: attach.Target{PIDs: p.PIDs, Children: p.Children, Comm: p.Comm, Exe: p.Exe, Cgroup: p.Cgroup, Container: p.Container, Pod: p.Pod},
-		Where:  t.Where, Rescan: time.Second, Await: true, Prototypes: prototype.Known(),
+		Where:  t.Where, Rescan: rescan, Await: true, Prototypes: prototype.Known(),
 	}
 }
