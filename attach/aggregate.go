@@ -228,6 +228,9 @@ func (a *totals) Total() ([]total.Group, error) {
 
 // collect takes all groups with the names of their stacks, and adds them to the total. a.naming is locked.
 func (a *totals) collect() (all *sums.Sums, past []total.Group, err error) {
+	if err := a.live.Refresh(); err != nil {
+		return nil, nil, err
+	}
 	all, past, err = a.take()
 	if all == nil {
 		return nil, past, err

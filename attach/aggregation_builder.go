@@ -92,8 +92,9 @@ func (a Aggregation) Scale(scale int) Aggregation {
 }
 
 // By returns an Aggregation that groups events by arguments, pid, tid, cpu, uid (the user,
-// as the initial user namespace counts), comm or probe, in addition to those of earlier
-// calls. Arguments that are called cpu or uid come first. A key has at most 512 bytes: a
+// as the initial user namespace counts), comm, cgroup, container, pod or probe, in addition to those
+// of earlier calls; [event.Event.Cgroup] says what the names of control groups are. Arguments that
+// are called cpu, uid, cgroup, container or pod come first. A key has at most 512 bytes: a
 // number takes 8, comm 16, and text 136, of which the first 120 bytes count. Events whose
 // argument cannot be read form a group for each reason, and events whose argument lies
 // behind a nil pointer form another.

@@ -28,6 +28,12 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	if err := t.openSides(o); err != nil {
 		return err
 	}
+	if err := t.openGroups(o, layout); err != nil {
+		return err
+	}
+	if layout != nil {
+		layout.Groups = t.namer()
+	}
 	if err := t.beginLosses(); err != nil {
 		return err
 	}
@@ -221,7 +227,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 	types := discover.NewTypes(t.selectors)
 	defer types.Close()
 	schemas, err := bind.All(ctx, plan, &bind.Binder{
-		Hook: hook, KernelHook: kernel, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, On: o.on, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Signal: query.Signal(o.Signal.Number), Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Types: types, Keep: o.keep, Keys: o.keys, Spanned: t.spanned(),
+		Hook: hook, KernelHook: kernel, MaxString: o.MaxString, Strings: o.strings, Follow: o.Follow, Args: o.functionArgs, Condition: o.condition, On: o.on, Aggregate: layout, Objects: planner.Objects, Used: used, Recorded: o.recorded, Tests: o.tests, Sample: o.Sample, Signal: query.Signal(o.Signal.Number), Omit: o.Omit.fields(), Stack: o.Stack, Unwind: o.Unwind, Prototypes: o.Prototypes, Types: types, Keep: o.keep, Groups: t.namer(), InEvents: o.Groups && t.groups != nil, Keys: o.keys, Spanned: t.spanned(),
 	})
 	for i := range plan {
 		if misfit, ok := plan[i].Reason.(*bind.Misfit); ok {

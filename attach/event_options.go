@@ -43,6 +43,10 @@ type EventOptions struct {
 	// Signal is sent to the process that fires an event, at the probe.
 	Signal Signal
 
+	// Groups has events say in which control group they fired: [event.Event.Group]. Events that
+	// come through shared memory do not.
+	Groups bool
+
 	// Omit leaves parts out of events that nobody looks at, which makes them
 	// cheaper for the process that fires: the kernel calls a function for each part, and
 	// reading the clock takes longer than counting the event. Events that come from shared

@@ -117,6 +117,9 @@ func (s *stream) decoder() decode.Decoder {
 		d.NameCode(s.code.Of)
 	}
 	d.KnowStacks(s.savedStack)
+	if s.options.Groups {
+		d.KnowGroups(s.groupWords)
+	}
 	return d
 }
 

@@ -74,7 +74,7 @@ func ExampleSession_Plan() {
 	fmt.Println("order is watched:", order.Enabled())
 	// Output:
 	// order is attached: true
-	// visit is left out: condition "items > 1", column 1: store:visit has no argument items: it has customer, pid, tid, comm, cpu, uid
+	// visit is left out: condition "items > 1", column 1: store:visit has no argument items: it has customer, pid, tid, comm, cpu, uid, cgroup, container, pod
 	// order is watched: true
 }
 

@@ -16,7 +16,7 @@ import (
 // returns an error if the goroutine is not known, as for probes of Go programs
 // that do not say in which goroutine they fire.
 type LatencyOptions struct {
-	// Key names arguments that both probes have, or pid, tid, cpu, uid or comm, or
+	// Key names arguments that both probes have, or pid, tid, cpu, uid, comm, cgroup, container or pod, or
 	// computes keys as [Aggregation.By] does. A start and an end of one process belong
 	// together if these values are equal. If "machine" is among them, they may be of
 	// different processes.

@@ -87,13 +87,14 @@ type Options struct {
 	//
 	// that the kernel, or a process that shares memory, tests before it records an
 	// event; empty means none. It compares arguments (by name or, always, as arg0 …), pid,
-	// tid, cpu, uid and comm with constants by == != < <= > >=, and combines by && || !
+	// tid, cpu, uid, comm, cgroup, container and pod with constants by == != < <= > >=, and combines by && || !
 	// and parentheses. Strings are compared by == and !=, and by ~ with a pattern in which
 	// '*' stands for any characters; their first 512 bytes are compared. An argument of an
 	// untyped probe that can be an address is followed to a string if it is compared with
 	// one; events also have that string. A number that Prototypes knows as that of an
 	// enumeration is also compared with its names by == and !=. path[:16] is the beginning
-	// of a string.
+	// of a string. A control group that is new is compared as soon as this process has seen it,
+	// within milliseconds, and passes no comparison before; each rescan looks for new ones.
 	//
 	// Integers and durations are computed with: + - * / % & << and >> bind as in Go.
 	// Results have 64 bits and wrap around. An operation is signed if one of its operands

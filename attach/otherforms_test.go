@@ -18,7 +18,7 @@ import (
 // computed.
 func TestOtherForms(t *testing.T) {
 	p := start(t, exec.Command(needs.Compile(t, "testdata/otherforms.c", "gcc", "-O1")))
-	const float, lacks = "it is a floating-point number of 8 bytes, and an integer elsewhere", "otherforms:p has no argument arg1: it has arg0, pid, tid, comm, cpu, uid"
+	const float, lacks = "it is a floating-point number of 8 bytes, and an integer elsewhere", "otherforms:p has no argument arg1: it has arg0, pid, tid, comm, cpu, uid, cgroup, container, pod"
 	for _, test := range []struct {
 		name       string
 		what       attach.Aggregation

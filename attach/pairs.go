@@ -38,6 +38,7 @@ type PairOptions struct {
 	MaxPending int
 
 	RingSize, MaxString int // see [EventOptions]
+	Groups              bool
 }
 
 // Validate checks the options without looking at probes. The error is an [*OptionError], and wraps
@@ -97,7 +98,7 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 	if what == nil {
 		what = &PairOptions{}
 	}
-	o, err := opts.used(&EventOptions{RingSize: what.RingSize, MaxString: what.MaxString})
+	o, err := opts.used(&EventOptions{RingSize: what.RingSize, MaxString: what.MaxString, Groups: what.Groups})
 	if err != nil {
 		return nil, err
 	}

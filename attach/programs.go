@@ -58,6 +58,9 @@ func (p *programs) Scan(search *discover.Search) (anew []discover.Owner, any boo
 
 // refresh looks up the path of the selected executable again.
 func (p *programs) refresh() error {
+	if err := p.live.Refresh(); err != nil {
+		return err
+	}
 	if err := p.maps.Selection.Refresh(); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -116,6 +119,9 @@ func (p *programs) makeMaps(b *batch) (err error) {
 			err = &OptionError{at.Name, at.Err}
 		}
 		return err
+	}
+	if p.live != nil {
+		p.maps.ControlGroups = &codegen.Groups{Live: p.live, Tests: p.groupTests}
 	}
 	if o.condition != nil || layout != nil {
 		if err := p.maps.AddFaults(); err != nil {

@@ -78,7 +78,7 @@ func (r *Recorder) Write(w io.Writer, limits *RecordLimits) error {
 		limits = &RecordLimits{}
 	}
 	out, err := recorder.New(w, &recorder.Session{
-		Info: r.info(r.given), Clock: r.clock, Code: r.code, Sites: r.sites.Load, Counts: r.counts, Losses: r.losses.Take, Stop: r.Stop,
+		Info: r.info(r.given), Clock: r.clock, Code: r.code, Groups: r.knownGroup(), Sites: r.sites.Load, Counts: r.counts, Losses: r.losses.Take, Stop: r.Stop,
 		Events: limits.Events, Bytes: limits.Bytes,
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Spans) WriteKept(w io.Writer) error {
 		info.Where = "" // which is tested here
 	}
 	out, err := recorder.New(w, &recorder.Session{
-		Info: info, Clock: s.clock, Code: s.code, Stop: func() error { return nil },
+		Info: info, Clock: s.clock, Code: s.code, Groups: s.knownGroup(), Stop: func() error { return nil },
 		Sites:  func() *numbering.Table { return table },
 		Counts: func() (*tracefile.Counts, error) { c := counts; return &c, nil },
 		Losses: func() (all []source.Lost) { all, lost = lost, nil; return all },

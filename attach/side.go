@@ -65,7 +65,7 @@ func (t *tracing) openSides(o *settings) error {
 		if err != nil {
 			return err
 		}
-		t.sides, t.losses, t.savedStack = append(t.sides, files), files.Lost, files.Stack
+		t.sides, t.losses, t.savedStack, t.groups = append(t.sides, files), files.Lost, files.Stack, files.Groups()
 		if o.Stack == 0 {
 			return nil
 		}

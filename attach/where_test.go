@@ -197,7 +197,7 @@ func TestWhereErrors(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
 	for where, want := range map[string]string{
 		"arg0 == ":      `condition "arg0 == ", column 9: want a constant after ==`,
-		"size == 1":     `condition "size == 1", column 1: args:memory has no argument size: it has arg0, arg1, arg2, pid, tid, comm, cpu, uid`,
+		"size == 1":     `condition "size == 1", column 1: args:memory has no argument size: it has arg0, arg1, arg2, pid, tid, comm, cpu, uid, cgroup, container, pod`,
 		"arg0 == 1.5":   "column 9: arg0 is an integer, and is compared with a floating-point number",
 		"arg3 == 1":     "column 1: args:memory has no argument arg3",
 		`arg0 == "x"`:   "column 9: arg0 is an integer, and is compared with a string",

@@ -13,15 +13,16 @@ import (
 
 // decoder is the Decoder of internal/decode.
 type decoder struct {
-	sites func(site uint32) (*shape.Shape, *reader.Probe)
-	wall  func(monotonic uint64) time.Time
-	comms map[[16]byte]string
-	last  [16]byte // the thread name that was asked for last, and its string
-	name  string
-	args  []Arg // memory for the arguments of the next events
-	view  View
-	code  func(pid int, p *reader.Probe, pcs []uint64) hook.Code // nil if nobody names code
-	saved func(number uint64) *Stack                             // nil if there are none
+	sites  func(site uint32) (*shape.Shape, *reader.Probe)
+	wall   func(monotonic uint64) time.Time
+	comms  map[[16]byte]string
+	last   [16]byte // the thread name that was asked for last, and its string
+	name   string
+	args   []Arg // memory for the arguments of the next events
+	view   View
+	code   func(pid int, p *reader.Probe, pcs []uint64) hook.Code // nil if nobody names code
+	saved  func(number uint64) *Stack                             // nil if there are none
+	groups func(id uint64) (cgroup, container, pod string)        // nil unless they are asked for
 }
 
 func newDecoder(sites func(site uint32) (*shape.Shape, *reader.Probe), wall func(monotonic uint64) time.Time) *decoder {

@@ -21,6 +21,12 @@ type Event struct {
 	// Comm is the name of the thread, at most 15 bytes; empty if the session omits it.
 	Comm string
 
+	// Cgroup is the path of the control group in which the probe fired, from the root of its
+	// hierarchy. Container is the name of the container that it belongs to, or the beginning of its
+	// identifier, and Pod is NAMESPACE/NAME of the Kubernetes pod, or its UID; empty for none. All are
+	// empty if the session does not ask for them.
+	Cgroup, Container, Pod string
+
 	// Provider and Name are those of the probe. For a function they are the base name
 	// of its object and its own name, demangled.
 	Provider, Name string
@@ -40,14 +46,19 @@ type Event struct {
 
 func (d *decoder) decodeParts(ev *Event, r record.Record, s *shape.Shape) {
 	d.decodeStack(ev, r, s)
+	ev.Cgroup, ev.Container, ev.Pod = d.group(r, s)
 }
 
 // appendParts appends members of the event's object, each behind a comma.
-func (e *Event) appendParts(dst []byte) []byte { return e.appendStack(dst) }
+func (e *Event) appendParts(dst []byte) []byte { return e.appendStack(e.appendGroup(dst)) }
 
 // members are what JSON has of parts.
 type members struct {
 	stackMembers
+	groupMembers
 }
 
-func (e *Event) setParts(m *members) error { return e.setStack(&m.stackMembers) }
+func (e *Event) setParts(m *members) error {
+	e.Cgroup, e.Container, e.Pod = m.Cgroup, m.Container, m.Pod
+	return e.setStack(&m.stackMembers)
+}

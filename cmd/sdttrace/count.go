@@ -13,12 +13,13 @@ var countVerb = verb{
 	use:   "count PROBE...",
 	short: "Count events, by what you name",
 	about: `count counts events instead of printing them: all of them, or those of each value of --by,
-in the kernel. --by names arguments, ` + taskKeys + `, probe, stack, or what is
-computed of them: status/100, 'size & 4095', path[:16], 'sql(query)' for statements without
-their literals, 'word(request)' for the first word, 'cxx(type)' for types of C++.`,
+in the kernel. --by names arguments, ` + taskKeys + `,
+probe, stack, or what is computed of them: status/100, 'size & 4095', path[:16], 'sql(query)'
+for statements without their literals, 'word(request)' for the first word, 'cxx(type)' for types of C++.`,
 	examples: `  sdttrace count --duration 10s 'myapp:*'
   sdttrace count --by comm,pid --interval 1s --top 10 'myapp:*'   the busiest processes, live
   sdttrace count --by 'status/100,path[:8]' myapp:request_done
+  sdttrace count --by pod,container 'myapp:*'                  of Kubernetes: sdttrace help conditions
   sdttrace count --by 'sql(query)' postgresql:query__start
   sdttrace count --by stack --stack=dwarf uprobe:libc.so.6:malloc   who calls
   sdttrace count --by probe --show rate 'myapp:*'              events a second

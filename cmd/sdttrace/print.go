@@ -74,7 +74,7 @@ func (d *printing) open(ctx context.Context, probes []string, opts *attach.Optio
 		}
 		d.pause.Warn(d.pids, to.stderr)
 	}
-	d.events.Omit = d.fields.Omit(opts.Stack > 0)
+	d.events.Omit, d.events.Groups = d.fields.Omit(opts.Stack > 0), d.fields.Groups()
 	s, err := attach.OpenEvents(ctx, probes, &d.events, opts)
 	if wrong := (*attach.OptionError)(nil); errors.As(err, &wrong) && wrong.Option == "Signal" {
 		err = usageError{fmt.Errorf("%s: %w", d.pause.Flag(), wrong.Err)}

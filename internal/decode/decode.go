@@ -30,6 +30,8 @@ type Decoder interface {
 	// KnowStacks gives events the stacks that were saved. saved returns the stack with a
 	// number, nil if it is not known any more.
 	KnowStacks(saved func(number uint64) *event.Stack)
+	// KnowGroups gives events the words of their control groups, by ids.
+	KnowGroups(of func(id uint64) (cgroup, container, pod string))
 }
 
 // Code names the code of a process.

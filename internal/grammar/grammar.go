@@ -25,4 +25,4 @@ var (
 var Mirrored = map[string]string{"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // TaskKeys are the names that mean the task that fires.
-var TaskKeys = []string{"pid", "tid", "comm", "cpu", "uid"}
+var TaskKeys = []string{"pid", "tid", "comm", "cpu", "uid", "cgroup", "container", "pod"}

@@ -57,6 +57,7 @@ const IPv4Slot = 0
 
 // Shape says how to decode the records of a site.
 type Shape struct {
+	Group  int // the slot of the id of the task's control group, plus 1; 0 if records do not have it
 	Layout *record.Layout
 	Fields []Field
 	// Unshown has fields that conditions and aggregates read but that are not

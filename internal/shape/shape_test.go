@@ -54,7 +54,7 @@ func TestResolve(t *testing.T) {
 		{"", "ports[1]", fmt.Sprint(shape.FromRecord, block+20, 0)},
 		{"", "ports[2]", "ports has 2 elements"},
 		{"", "ports.x", "ports has no fields"},
-		{"", "port", "it has id, peer, ports, pid, tid, comm, cpu, uid; the nearest is ports"},
+		{"", "port", "it has id, peer, ports, pid, tid, comm, cpu, uid, cgroup, container, pod; the nearest is ports"},
 		{"", "peer", fmt.Sprint(shape.FromRecord, block+8, 0)},
 		{"", "peer.port", "peer has no fields"},
 		{"peer", "peer.port", fmt.Sprint(shape.FromRecord, block+24+16, 0)},

@@ -22,6 +22,7 @@ type tag [4]byte
 var (
 	tagInfo  = tag([]byte("info")) // JSON: Info
 	tagSite  = tag([]byte("site")) // JSON: Site
+	tagGroup = tag([]byte("cgrp")) // JSON: Group
 	tagTime  = tag([]byte("time")) // 8 bytes: from the clock of the records to the wall clock
 	tagCalls = tag([]byte("call")) // what the stacks of records that follow are
 	tagData  = tag([]byte("data")) // records, each behind its length

@@ -28,10 +28,11 @@ const (
 // File is a file as it was when it was opened; somebody may still be writing to it.
 type File struct {
 	Info   Info
-	Sites  []SavedSite // their places are the numbers that Records gives them
-	Counts Counts      // the last ones
-	Losses []Loss      // of all Counts; Records adds where it leaves out what is damaged
-	Ended  bool        // the file ended in order
+	Sites  []SavedSite      // their places are the numbers that Records gives them
+	Counts Counts           // the last ones
+	Groups map[uint64]Group // control groups by their ids
+	Losses []Loss           // of all Counts; Records adds where it leaves out what is damaged
+	Ended  bool             // the file ended in order
 	// Torn is the number of bytes behind the last whole chunk. Damaged is the number of
 	// bytes left out within the file.
 	Torn, Damaged int64
@@ -133,6 +134,10 @@ func read(r io.ReaderAt, size int64) (*File, error) {
 			f.Counts = Counts{}
 			err = json.Unmarshal(payload, &f.Counts)
 			f.Losses = append(f.Losses, f.Counts.Losses...)
+		case c.tag == tagGroup:
+			if !f.group(payload) {
+				f.Damaged += chunkSize + int64(c.length)
+			}
 		case c.tag == tagEnd:
 			f.Ended = true
 		case c.tag == tagSite:
@@ -196,7 +201,11 @@ func (f *File) site(payload []byte, fields *int) error {
 	if err == nil {
 		s.Shape, err = d.shape(fields)
 	}
-	for _, slot := range []int{d.CarrierSlot, d.CPU, d.UID} {
+	slots := []int{d.CarrierSlot, d.CPU, d.UID}
+	if d.Cgroup != nil {
+		slots = append(slots, *d.Cgroup)
+	}
+	for _, slot := range slots {
 		if err == nil && (slot < -1 || slot >= d.Layout.Slots) {
 			err = errOutside
 		}
@@ -220,7 +229,7 @@ func (f *File) Records() iter.Seq2[[]byte, error] {
 		read := uint64(0)
 		last, missing := int64(0), uint64(0) // when the last record fired, and what was Illegible then
 		f.calls, f.Illegible = calls{}, 0
-		for c, payload := range f.walk(func(t tag) bool { return t != tagInfo && t != tagEnd }) {
+		for c, payload := range f.walk(func(t tag) bool { return t != tagInfo && t != tagEnd && t != tagGroup }) {
 			switch {
 			case payload == nil && c.tag != tagData: // counted when the file was opened
 			case payload == nil || c.tag == tagTime && len(payload) != 8:

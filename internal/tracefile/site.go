@@ -17,6 +17,7 @@ type Site struct {
 	CarrierSlot int    `json:"carrier_slot"`
 	CPU         int    `json:"cpu_slot"`
 	UID         int    `json:"uid_slot"`
+	Cgroup      *int   `json:"cgroup_slot,omitempty"` // of the id of a control group, see Group
 
 	Layout  Layout   `json:"layout"`
 	Fields  []Field  `json:"fields,omitempty"`

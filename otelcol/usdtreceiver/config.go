@@ -69,7 +69,7 @@ type Metrics struct {
 	Start string   `mapstructure:"start"`
 	End   string   `mapstructure:"end"`
 	Key   []string `mapstructure:"key"`
-	// By are arguments, pid, tid, cpu, uid or comm, which become attributes.
+	// By are arguments, pid, tid, cpu, uid, comm, cgroup, container or pod, which become attributes.
 	By []string `mapstructure:"by"`
 	// MaxGroups bounds the values of By; events beyond count for "(other)". 0 means 1000.
 	MaxGroups int `mapstructure:"max_groups"`

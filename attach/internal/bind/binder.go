@@ -55,6 +55,8 @@ type Binder struct {
 	Keys    []string
 	// Prototypes has the names of arguments whose objects do not name them; nil for none.
 	Prototypes *prototype.Table
+	Groups     query.Groups // names control groups
+	InEvents   bool         // events have that of their task
 	// Types has names and types of functions' arguments; nil for none.
 	Types     *discover.Types
 	schemas   map[schemaKey]*Schema
@@ -193,6 +195,7 @@ func (b *Binder) attaches(s *site.Site) bool { return !b.Recorded && !s.Local }
 func (b *Binder) fields(s *site.Site) (*Schema, error) {
 	sc, err := b.arguments(s)
 	if sc != nil {
+		sc.groups = b.Groups
 		sc.Bound(shape.NameText(s.Probe.Provider) + shape.NameText(s.Probe.Name))
 	}
 	return sc, err

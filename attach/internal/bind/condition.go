@@ -20,6 +20,9 @@ func bindCondition(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
 		if err != nil {
 			return filter.Value{}, err
 		}
+		if in.Group != 0 {
+			sc.Sig.Groups = sc.groups
+		}
 		sc.Sig.Inputs = append(sc.Sig.Inputs, in)
 		sc.compared = append(sc.compared[:len(sc.Sig.Inputs)-1:len(sc.Sig.Inputs)-1], name)
 		v := filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.Sig.Inputs) - 1}

@@ -73,7 +73,7 @@ func (l *Layout) bindValue(code *query.Aggregate, sc *Schema, p *reader.Probe) (
 		return fmt.Errorf("%w: %w", query.ErrAggregation, err)
 	}
 	code.Value.WidenFloat()
-	if code.Value.IsString() || code.Value.Kind == reader.Other {
+	if code.Value.IsString() || code.Value.Group != 0 || code.Value.Kind == reader.Other {
 		return fmt.Errorf("%w: argument %s of %s:%s is not a number", query.ErrAggregation, l.Wanted.Value, p.Provider, p.Name)
 	}
 	if code.Value.Meaning == reader.Time && code.Wanted.AddsUp() {

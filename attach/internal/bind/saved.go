@@ -18,6 +18,9 @@ var carriers = [site.Carriers]string{site.ByThread: "thread", site.ByGoroutine: 
 func (s *Schema) Save(p *reader.Probe) *tracefile.Site {
 	out := tracefile.Describe(p, &s.Shape)
 	out.Local, out.CarrierSlot, out.CPU, out.UID = s.local, s.Carrier, max(*s.taskSlot("cpu"), notRecorded), max(*s.taskSlot("uid"), notRecorded)
+	if slot := *s.taskSlot(cgroup); slot >= 0 {
+		out.Cgroup = &slot
+	}
 	out.Carrier = carriers[s.carrier]
 	return out
 }
@@ -34,6 +37,9 @@ func (b *Binder) saved(s *site.Site) *Schema {
 	sc.saved, sc.local, sc.recorded = true, d.Local, s.Recorded
 	sc.carrier = carrierIn(d)
 	sc.Carrier, *sc.taskSlot("cpu"), *sc.taskSlot("uid") = d.CarrierSlot, d.CPU, d.UID
+	if d.Cgroup != nil {
+		*sc.taskSlot(cgroup), sc.Group = *d.Cgroup, *d.Cgroup+1
+	}
 	if known := b.known(&s.Probe); known != nil {
 		for _, param := range known.Params {
 			sc.name(&param)

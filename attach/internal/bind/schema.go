@@ -24,6 +24,7 @@ type Schema struct {
 	enums    map[string]*prototype.Enum // of fields that have one
 	units    map[string]string          // of texts that have one
 	task     [len(query.TaskKeys)]int   // the slots of what is recorded of the task
+	groups   query.Groups               // names control groups that conditions compare
 	local    bool
 	saved    bool // in a file
 	recorded site.Recorded

@@ -26,7 +26,7 @@ func (s *Schema) taskInput(name string) (in query.Input, ok bool, err error) {
 		return in, false, nil
 	}
 	k := &query.TaskKeys[i]
-	in = query.Input{Source: k.Source, Kind: k.Kind, Size: k.Size}
+	in = query.Input{Source: k.Source, Kind: k.Kind, Size: k.Size, Group: k.Group}
 	if k.What != "" {
 		if _, err := s.Resolve(name); err == nil {
 			return in, false, nil
@@ -36,10 +36,10 @@ func (s *Schema) taskInput(name string) (in query.Input, ok bool, err error) {
 	case s.local && k.Unshared != "":
 		return in, true, unshared(k)
 	case k.What == "":
-	case s.task[i] == noSlot:
+	case *s.taskSlot(name) == noSlot:
 		return in, true, errNoSlot
-	case s.task[i] >= 0:
-		in.Source, in.Index = query.InputOperand, s.task[i]
+	case *s.taskSlot(name) >= 0:
+		in.Source, in.Index = query.InputOperand, *s.taskSlot(name)
 	case s.onlyRecords, s.saved:
 		return in, true, fmt.Errorf("events do not hold %s: only the kernel tests it, as --where does", k.What)
 	}
@@ -52,20 +52,34 @@ const (
 )
 
 // taskSlot returns the slot of what a name of query.TaskKeys says.
-func (s *Schema) taskSlot(name string) *int { return &s.task[query.TaskKeyOf(name)] }
+func (s *Schema) taskSlot(name string) *int {
+	i := query.TaskKeyOf(name)
+	if query.TaskKeys[i].Group != 0 {
+		i = query.TaskKeyOf(cgroup)
+	}
+	return &s.task[i]
+}
+
+// cgroup is the key whose slot all have that are words of control groups.
+const cgroup = "cgroup"
 
 // recordTask records what records do not hold otherwise if something that is computed from them
 // asks for it. Fields with a place in the record, such as blocks, are bound afterwards.
 func (b *Binder) recordTask(sc *Schema) {
-	if !b.Recorded && !b.Keep && b.On == nil {
-		return
+	var names []string
+	switch {
+	case b.Keep:
+		if names = []string{"cpu", "uid"}; b.Groups != nil { // for which files have a place
+			names = append(names, cgroup)
+		}
+	case b.Recorded || b.On != nil:
+		names = b.namesUsed()
 	}
-	names := b.namesUsed()
-	if b.Keep {
-		names = []string{"cpu", "uid"} // for which files have a place
+	if b.InEvents {
+		names = append(names, cgroup)
 	}
 	for i := range query.TaskKeys {
-		k, slot := &query.TaskKeys[i], &sc.task[i]
+		k, slot := &query.TaskKeys[i], sc.taskSlot(query.TaskKeys[i].Name)
 		switch {
 		case k.What == "", *slot != notRecorded, !slices.Contains(names, k.Name):
 		case sc.Sig.Reads() >= record.MaxReads-1:
@@ -74,4 +88,5 @@ func (b *Binder) recordTask(sc *Schema) {
 			*slot = sc.Sig.Read(operand.Operand{Kind: operand.Task, Size: k.Size, Value: uint64(k.Source)})
 		}
 	}
+	sc.Group = max(*sc.taskSlot(cgroup), notRecorded) + 1
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,4 +42,25 @@ func whole(dir string) bool {
 	var st unix.Stat_t
 	var fs unix.Statfs_t
 	return unix.Stat(dir, &st) == nil && unix.Statfs(dir, &fs) == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC && st.Ino == rootInode
+}
+
+// rootV1 returns where the hierarchy of version 1 that has a controller is mounted whole; none or one
+// place.
+func rootV1(controller string) []string {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil
+	}
+	for s := bufio.NewScanner(bytes.NewReader(mounts)); s.Scan(); {
+		before, after, _ := strings.Cut(s.Text(), " - ")
+		at, of := strings.Fields(before), strings.Fields(after)
+		if len(at) < 5 || len(of) < 3 || of[0] != "cgroup" || !slices.Contains(strings.Split(of[2], ","), controller) {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Stat(at[4], &st) == nil && st.Ino == rootInode {
+			return []string{at[4]}
+		}
+	}
+	return nil
 }

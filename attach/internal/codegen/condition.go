@@ -43,6 +43,16 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 	case filter.Match, filter.Miss:
 		in := &g.sig.Inputs[c.Value.Index]
 		failed, fault := g.onFault(c.Value.Index, no)
+		if in.Group != 0 {
+			holds, not := yes, no
+			if c.Op == filter.Miss {
+				holds, not = no, yes
+			}
+			g.loadInput(in, failed)
+			g.isGroup(&GroupTest{in.Group, c.Prefix, c.Pattern}, holds, not, no)
+			fault()
+			break
+		}
 		g.loadString(in, int16(g.sig.StringArea()), failed)
 		g.cutString(regRecord, int16(g.sig.StringArea()), c.Prefix)
 		if c.Op == filter.Match {

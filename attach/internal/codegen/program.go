@@ -221,6 +221,7 @@ func (g *generator) prologue(site bool) {
 			)
 		}
 	}
+	g.noteGroup()
 	if site {
 		g.emit(asm.FnGetAttachCookie.Call(), asm.Mov.Reg(regSite, asm.R0))
 	}

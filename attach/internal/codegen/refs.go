@@ -19,8 +19,10 @@ type Refs struct {
 	Processes *ebpf.Map            // by PID: when each one was started; nil for all processes
 	Lifetimes bool                 // processes are also identified by when they were started
 	Selected  *Selected            // nil for all processes
-	Faults    *ebpf.Map            // see FaultsSpec; nil without a condition
-	Signals   *Signals             // nil if programs send none
+	// ControlGroups names the ones in which probes fire; nil if nobody asks
+	ControlGroups *Groups
+	Faults        *ebpf.Map // see FaultsSpec; nil without a condition
+	Signals       *Signals  // nil if programs send none
 
 	// For aggregates:
 	Groups    [2]*ebpf.Map // programs update one while the other is read

@@ -1,10 +1,15 @@
 package codegen
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/go-usdt/usdt/attach/internal/cgroups"
+	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/internal/container"
 )
 
 // taskNumbers put what is known of the task into a register. They change R0 to R5 and stackSum.
@@ -23,6 +28,7 @@ var taskNumbers = map[query.Source]func(g *generator, dst asm.Register){
 	query.InputGoCall: (*generator).loadGoCall,
 
 	query.InputFunction: (*generator).loadFunction,
+	query.InputCgroup:   (*generator).loadGroup, query.InputContainer: (*generator).loadGroup, query.InputPod: (*generator).loadGroup,
 }
 
 // helperResult puts what a helper without arguments returns into a register.
@@ -49,6 +55,56 @@ func (g *generator) loadGoCall(dst asm.Register) {
 		asm.LoadMem(asm.R1, regContext, goroutine, asm.DWord),
 		asm.RSh.Imm(asm.R1, 3), asm.LSh.Imm(asm.R1, depth),
 		asm.Or.Reg(asm.R0, asm.R1), asm.Mov.Reg(dst, asm.R0),
+	)
+}
+
+// Groups are what names control groups, and decides what conditions say of them.
+type Groups struct {
+	*cgroups.Live
+	Tests []GroupTest // by the bits of verdicts
+}
+
+// GroupTest is a comparison of a word of control groups.
+type GroupTest struct {
+	Word    container.Word
+	Prefix  int // bytes of the word that count; 0 for all
+	Pattern filter.Pattern
+}
+
+// Equal reports whether two tests are the same.
+func (t *GroupTest) Equal(o *GroupTest) bool {
+	return t.Word == o.Word && t.Prefix == o.Prefix && slices.Equal(t.Pattern.Pieces, o.Pattern.Pieces)
+}
+
+// loadGroup puts the id of the task's control group into dst.
+func (g *generator) loadGroup(dst asm.Register) { g.emit(g.refs.ControlGroups.Load(dst, stackSum)...) }
+
+// noteGroup keeps the path of a control group that was not seen before. Nothing is on the stack or
+// in registers yet but the context.
+func (g *generator) noteGroup() {
+	if g.refs.ControlGroups == nil {
+		return
+	}
+	noted := g.newLabel("noted")
+	g.emit(g.refs.ControlGroups.Note(stackSlots-8, noted)...)
+	g.label(noted)
+	g.emit(asm.Mov.Reg(asm.R1, regContext)) // as it was before
+}
+
+// isGroup jumps to yes if a comparison holds for the control group whose id is in R1, to no if it
+// does not, and to unknown if that is not known yet. It changes R0 to R5 and stackSum.
+func (g *generator) isGroup(test *GroupTest, yes, no, unknown string) {
+	bit := slices.IndexFunc(g.refs.ControlGroups.Tests, func(t GroupTest) bool { return t.Equal(test) })
+	g.emit(
+		asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord),
+		asm.LoadMapPtr(asm.R1, g.refs.ControlGroups.Verdicts().FD()),
+		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, stackSum),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, unknown),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
+		asm.RSh.Imm(asm.R1, int32(bit)), asm.And.Imm(asm.R1, 1),
+		asm.JNE.Imm(asm.R1, 0, yes),
+		asm.Ja.Label(no),
 	)
 }
 

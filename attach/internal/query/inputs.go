@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -40,6 +41,7 @@ type Input struct {
 	Index   int
 	Offset  uint32
 	String  record.String
+	Group   container.Word // that is meant, of the control group with this id; 0 for the number itself
 	// Widened says that the number has the other sign at the site, or as a floating-point number
 	// 4 bytes: all sites have its Kind and Size, see Join and WidenFloat.
 	Widened bool
@@ -58,6 +60,9 @@ func (in *Input) IsString() bool { return in.Kind == reader.String || in.Kind ==
 
 // FilterKind returns the input's kind in conditions.
 func (in *Input) FilterKind() filter.Kind {
+	if in.Group != 0 {
+		return filter.String
+	}
 	switch in.Meaning {
 	case reader.Duration:
 		return filter.Duration

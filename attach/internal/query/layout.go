@@ -4,6 +4,8 @@ package query
 type Layout struct {
 	Wanted Computation
 
+	Groups Groups // names the control groups in keys
+
 	CPUs  int // that the machine may have
 	Stack int // the most addresses of a stack by which events are grouped
 

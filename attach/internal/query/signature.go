@@ -35,6 +35,7 @@ type Signature struct {
 	// that it compares: a Value's Index is one of Inputs.
 	Condition *filter.Condition
 	Inputs    []Input
+	Groups    Groups // names control groups that the condition compares
 	// IP is where the context has the address of the site, for faults of the condition.
 	IP int16
 
@@ -150,7 +151,7 @@ func (s *Signature) Key() string {
 		return s.key
 	}
 	flat := *s
-	flat.Condition, flat.Aggregate = nil, nil
+	flat.Condition, flat.Aggregate, flat.Groups = nil, nil, nil
 	key := fmt.Sprintf("%+v", flat) + conditionKey(s.Condition)
 	if s.Aggregate != nil {
 		key += fmt.Sprintf("%+v", *s.Aggregate)

@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -19,6 +20,10 @@ const (
 	InputGoCall
 	// InputFunction is the address of the function of the kernel that has called the trampoline.
 	InputFunction
+	// The id of the task's control group, of which Input.Group is a word.
+	InputCgroup
+	InputContainer
+	InputPod
 
 	firstOfTask = 64 // behind all others
 )
@@ -32,6 +37,9 @@ type TaskKey struct {
 	// A description of the value. If it is not empty, records hold the value only in a slot of
 	// its own, and an argument of that name comes first.
 	What string
+	// Group says that the value is the id of a control group, of which this word is meant. All such
+	// keys share a slot.
+	Group container.Word
 	// Unshared is what events through shared memory do not say; empty if they do.
 	Unshared string
 }
@@ -44,6 +52,18 @@ var TaskKeys = [...]TaskKey{
 	{Name: "comm", Source: InputComm, Kind: reader.String},
 	{Name: "cpu", Source: InputCPU, Kind: reader.Uint, Size: 4, What: "the CPU", Unshared: "on which CPU they fired"},
 	{Name: "uid", Source: InputUID, Kind: reader.Uint, Size: 4, What: "the user", Unshared: "as which user they fired"},
+	{Name: "cgroup", Source: InputCgroup, Kind: reader.Uint, Size: 8, What: "the control group", Unshared: inGroup, Group: container.PathWord},
+	{Name: "container", Source: InputContainer, Kind: reader.Uint, Size: 8, What: "the container", Unshared: inGroup, Group: container.ContainerWord},
+	{Name: "pod", Source: InputPod, Kind: reader.Uint, Size: 8, What: "the pod", Unshared: inGroup, Group: container.PodWord},
+}
+
+const inGroup = "in which control group they fired"
+
+// Groups names control groups by their ids.
+type Groups interface {
+	Text(id uint64, w container.Word) string
+	// Same returns the id of a group that stands for all with the same word.
+	Same(id uint64, w container.Word) uint64
 }
 
 // TaskKeyOf returns the index of a name in TaskKeys, -1 if it is none.

@@ -6,7 +6,7 @@ import "github.com/go-usdt/usdt/reader"
 // of different signs are signed together; a constant that is not negative has either sign.
 func (in *Input) Join(other *Input) (both Input, ok bool) {
 	switch {
-	case in.Meaning != other.Meaning:
+	case in.Meaning != other.Meaning || in.Group != other.Group:
 		return *in, false
 	case in.Kind != other.Kind && !(in.isInteger() && other.isInteger()):
 		return *in, false

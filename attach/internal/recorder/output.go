@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/naming"
 	"github.com/go-usdt/usdt/attach/internal/numbering"
 	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -31,8 +32,9 @@ type Session struct {
 	Clock  clock.Clock
 	Code   *naming.Code // of stacks; nil if there are none
 	Sites  func() *numbering.Table
-	Counts func() (*tracefile.Counts, error) // except what Output counts
-	Losses func() []source.Lost              // since the last call
+	Groups func(id uint64) (g container.Group, known bool) // of control groups; nil for none
+	Counts func() (*tracefile.Counts, error)               // except what Output counts
+	Losses func() []source.Lost                            // since the last call
 	Stop   func() error
 
 	Events uint64 // at most; 0 is no limit
@@ -50,6 +52,7 @@ type Output struct {
 	mu     sync.Mutex // of what follows
 	file   *tracefile.Writer
 	stacks *stacks // nil if there are none
+	groups groups
 	err    error
 	table  *numbering.Table // whose sites are in the file
 	sites  []savedSite
@@ -73,6 +76,7 @@ func New(to io.Writer, s *Session) (*Output, error) {
 		return nil, err
 	}
 	o := &Output{s: s, to: to, file: file, read: s.Clock, wall: s.Clock, stop: make(chan struct{}), ended: make(chan struct{})}
+	o.groups.of = s.Groups
 	o.stacks = newStacks(s, file, o.site)
 	o.describe() // nobody else has the file yet
 	go func() {
@@ -94,6 +98,7 @@ func (o *Output) Add(rec record.Record) bool {
 	if o.stacks != nil {
 		rec = o.withNumber(rec)
 	}
+	o.groups.see(o, rec)
 	o.failLocked(o.file.Add(rec, offset))
 	o.events++
 	return o.err == nil && o.events != o.s.Events && (o.s.Bytes == 0 || o.file.Size() < o.s.Bytes)
@@ -149,6 +154,7 @@ func (o *Output) flushNowAndThen() {
 		case now := <-ticks.C:
 			o.mu.Lock()
 			wrote := o.file.Waiting()
+			o.failLocked(o.groups.write(o.file))
 			o.failLocked(o.file.Flush())
 			o.mu.Unlock()
 			if wrote && now.Sub(counted) >= countInterval {
@@ -187,6 +193,7 @@ func (o *Output) End() (unwritten uint64, err error) {
 	close(o.stop)
 	<-o.ended
 	o.Fail(o.s.Stop())
+	o.Fail(o.groups.write(o.file))
 	o.Fail(o.file.Flush())
 	if f, ok := o.to.(*os.File); ok && o.file.Err() != nil {
 		o.file.Mend(func(offset int64) error {

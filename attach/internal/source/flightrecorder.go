@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/tracefile"
 	"github.com/go-usdt/usdt/reader"
@@ -58,3 +59,6 @@ func probeAt(object []byte, location uint64) (*reader.Probe, error) {
 	}
 	return nil, fmt.Errorf("the object of a probe has none at %#x", location)
 }
+
+// group finds nothing: events through shared memory do not say in which group they fired.
+func (f flightRecorder) group(uint64) (g container.Group, known bool) { return g, false }

@@ -17,6 +17,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/tally"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -29,9 +30,10 @@ import (
 type Recordings struct {
 	files   []*recording
 	found   []recordedSite // of the plan, in its order
-	stacks  *savedStacks   // nil if they are not asked for
-	tests   bool           // conditions are tested here
-	sample  int            // one in so many events that pass is delivered; 0 for all
+	groups  *savedGroups
+	stacks  *savedStacks // nil if they are not asked for
+	tests   bool         // conditions are tested here
+	sample  int          // one in so many events that pass is delivered; 0 for all
 	stopped atomic.Bool
 
 	reading sync.Mutex // of what follows
@@ -71,6 +73,8 @@ type recordedFile interface {
 	losses() []tracefile.Loss
 	// lacksStacks returns why there are no stacks; nil if there are.
 	lacksStacks() error
+	// group returns what the file says of a control group.
+	group(id uint64) (container.Group, bool)
 	// stack returns the stack with the number that the record which was read last has.
 	stack(number uint64) *event.Stack
 }
@@ -84,7 +88,7 @@ type recordedSite struct {
 
 // OpenRecordings opens the files of flight recorders.
 func OpenRecordings(paths []string, tests bool, sample int, fail func(error)) (_ *Recordings, err error) {
-	r := &Recordings{tests: tests, sample: sample, fail: fail, Lost: &Losses{}}
+	r := &Recordings{tests: tests, sample: sample, fail: fail, Lost: &Losses{}, groups: newSavedGroups()}
 	defer func() {
 		if err != nil {
 			r.Close()
@@ -227,6 +231,9 @@ func (r *Recordings) admit(f *recording, rec []byte) ([]byte, bool) {
 		return rec, false
 	}
 	r.st.Fired++
+	if slot := at.Schema.Group - 1; slot >= 0 {
+		r.groups.replace(f, rec, slot)
+	}
 	binary.NativeEndian.PutUint32(rec[record.Site:], at.Number)
 	if r.tests && !(r.filter.Passes(at.Schema.Computed, rec) && at.sample(r.sample)) {
 		r.st.Filtered++

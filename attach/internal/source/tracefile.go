@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/decode"
 	"github.com/go-usdt/usdt/internal/tracefile"
 	"github.com/go-usdt/usdt/reader"
@@ -58,3 +59,8 @@ func (f traceFile) stats() Counts {
 }
 
 func (f traceFile) losses() []tracefile.Loss { return f.Losses }
+
+func (f traceFile) group(id uint64) (container.Group, bool) {
+	g, known := f.Groups[id]
+	return container.Group{Path: g.Path, Container: g.Container, Pod: g.Pod}, known
+}

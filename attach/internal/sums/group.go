@@ -27,7 +27,7 @@ func decode(g *total.Group, key []byte, w *words, probes []*reader.Probe, named 
 		} else if part.In.Source == query.InputStack {
 			decodeStack(&arg, binary.NativeEndian.Uint64(key[part.Offset:]), named)
 		} else {
-			decodePart(&part, &arg, key[part.Offset:part.Offset+part.Size], probes)
+			decodePart(&part, &arg, key[part.Offset:part.Offset+part.Size], probes, l.Groups)
 		}
 		g.By = append(g.By, arg)
 	}
@@ -47,7 +47,7 @@ func decode(g *total.Group, key []byte, w *words, probes []*reader.Probe, named 
 var errNoPID = errors.New("it has no PID in the PID namespace of the tracer")
 
 // decodePart sets the value of a part of a key.
-func decodePart(p *query.Part, arg *event.Arg, b []byte, probes []*reader.Probe) {
+func decodePart(p *query.Part, arg *event.Arg, b []byte, probes []*reader.Probe, groups query.Groups) {
 	switch {
 	case p.In.Source == query.InputProbe:
 		probe := probes[binary.NativeEndian.Uint64(b)]
@@ -74,6 +74,10 @@ func decodePart(p *query.Part, arg *event.Arg, b []byte, probes []*reader.Probe)
 		arg.Value, arg.Err = value.Any()
 	default:
 		u := binary.NativeEndian.Uint64(b)
+		if p.In.Group != 0 {
+			arg.Value = groups.Text(u, p.In.Group)
+			break
+		}
 		if u == 0 && (arg.Name == "pid" || arg.Name == "tid") {
 			arg.Err = errNoPID
 			break

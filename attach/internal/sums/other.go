@@ -12,6 +12,7 @@ func (s *Sums) Fold(most int) { tally.Fold(s.of, most, s.places) }
 // FoldTo is Fold for sums that go on, and forgets the stacks of groups that are no longer apart.
 func (s *Sums) FoldTo(most int) {
 	if s.Layout.KeySize > 0 && len(s.of) > most {
+		s.joinGroups()
 		s.Fold(most / 2)
 		s.KeepStacks(s.Layout.StackPart())
 	}

@@ -59,6 +59,7 @@ func (s *Sums) Of(key string) []uint64 {
 // many. probes are those of sites by their numbers.
 func (s *Sums) Groups(probes []*reader.Probe) []total.Group {
 	if s.Layout.KeySize > 0 {
+		s.joinGroups()
 		s.Fold(s.Layout.MaxGroups())
 		s.KeepStacks(s.Layout.StackPart())
 	}

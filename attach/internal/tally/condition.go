@@ -69,6 +69,13 @@ func (r *reading) noteFault(faults *Faults) {
 // operand returns a value that a condition compares.
 func (r *reading) operand(v filter.Value) filter.Operand {
 	in := &r.sig.Inputs[v.Index]
+	if in.Group != 0 {
+		id, ok := r.number(in)
+		if !ok || r.sig.Groups == nil {
+			return filter.Operand{}
+		}
+		return filter.StringOperand([]byte(r.sig.Groups.Text(id, in.Group)), false)
+	}
 	switch v.Kind {
 	case filter.String, filter.Address, filter.NetIP, filter.Hex:
 		b, length, ok := r.str(in)

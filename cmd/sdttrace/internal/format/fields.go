@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,9 +22,13 @@ const (
 	fieldTID   = "tid"
 	fieldProbe = "probe"
 	fieldArgs  = "args"
+
+	fieldCgroup    = "cgroup"
+	fieldContainer = "container"
+	fieldPod       = "pod"
 )
 
-var FieldNames = []string{fieldTime, fieldComm, fieldPID, fieldTID, fieldProbe, fieldArgs}
+var FieldNames = []string{fieldTime, fieldComm, fieldPID, fieldTID, fieldCgroup, fieldContainer, fieldPod, fieldProbe, fieldArgs}
 
 // Fields are the parts of events that --fields names, in its order: those above, and paths of
 // arguments, as conditions have them. There are none without the flag.
@@ -61,6 +66,21 @@ func (f Fields) Omit(stack bool) (o attach.Omit) {
 	return o
 }
 
+// isGroup reports whether a name is that of a word of control groups, unless an argument has it.
+func isGroup(name string) bool {
+	return name == fieldCgroup || name == fieldContainer || name == fieldPod
+}
+
+// isArgument reports whether field i of the event is an argument.
+func (p *Picked) isArgument(i int, name string) bool {
+	return !slices.Contains(FieldNames, name) || p.own && isGroup(name) && p.has[i]
+}
+
+// Groups reports whether events have to say in which control group they fired.
+func (f Fields) Groups() bool {
+	return slices.ContainsFunc(f, isGroup)
+}
+
 // arguments returns the arguments that are named.
 func (f Fields) arguments() (names []string) {
 	for _, name := range f {
@@ -90,6 +110,7 @@ type Picked struct {
 	event.Event             // Args has all, if they are wanted
 	named       []event.Arg // those of the arguments that are named which the event has
 	has         []bool      // which, in the order of the fields
+	own         bool        // an argument has the name of a word of control groups
 }
 
 // Pick reads the fields of an event. It reuses the memory of p.
@@ -98,7 +119,8 @@ func (f Fields) Pick(v *event.View, p *Picked) (err error) {
 	p.Event = event.Event{
 		Time: v.Time(), PID: v.PID(), TID: v.TID(), Comm: v.Comm(), Provider: probe.Provider, Name: probe.Name, Probe: probe, Stack: v.Stack(),
 	}
-	p.named, p.has = p.named[:0], p.has[:0]
+	p.Cgroup, p.Container, p.Pod = v.Group()
+	p.named, p.has, p.own = p.named[:0], p.has[:0], false
 	for _, name := range f {
 		has := name == fieldArgs
 		switch {
@@ -110,6 +132,11 @@ func (f Fields) Pick(v *event.View, p *Picked) (err error) {
 			var a event.Arg
 			if a, has = v.Argument(name); has {
 				p.named = append(p.named, a)
+			}
+		case isGroup(name):
+			var a event.Arg
+			if a, has = v.Argument(name); has {
+				p.named, p.own = append(p.named, a), true
 			}
 		}
 		p.has = append(p.has, has)
@@ -131,7 +158,7 @@ func (f Fields) appendText(dst []byte, p *Picked) []byte {
 	named, begun, thread := p.named, false, false
 	isNil, saidNil := event.Struct(p.Args).IsNil() || event.Struct(named).IsNil(), false
 	for i, name := range f {
-		argument := !slices.Contains(FieldNames, name)
+		argument := p.isArgument(i, name)
 		if argument && !p.has[i] || name == fieldArgs && len(p.Args) == 0 {
 			continue
 		}
@@ -175,6 +202,12 @@ func appendField(dst []byte, ev *event.Event, name string) []byte {
 		return appendPID(dst, ev.PID)
 	case fieldTID:
 		return appendPID(dst, ev.TID)
+	case fieldCgroup:
+		return printable.Append(dst, ev.Cgroup)
+	case fieldContainer:
+		return printable.Append(dst, cmp.Or(ev.Container, "-"))
+	case fieldPod:
+		return printable.Append(dst, cmp.Or(ev.Pod, "-"))
 	case fieldProbe:
 		return appendProbe(dst, ev)
 	}
@@ -187,7 +220,10 @@ func (f Fields) appendJSON(dst []byte, p *Picked) []byte {
 	var keys event.Struct
 	add := func(name string, value any) { keys = append(keys, event.Arg{Name: name, Value: value}) }
 	args := event.Struct(p.named)
-	for _, name := range f {
+	for i, name := range f {
+		if p.isArgument(i, name) {
+			continue
+		}
 		switch name {
 		case fieldTime:
 			add(name, p.Time)
@@ -197,6 +233,12 @@ func (f Fields) appendJSON(dst []byte, p *Picked) []byte {
 			add(name, idOrNil(p.PID))
 		case fieldTID:
 			add(name, idOrNil(p.TID))
+		case fieldCgroup:
+			add(name, p.Cgroup)
+		case fieldContainer:
+			add(name, p.Container)
+		case fieldPod:
+			add(name, p.Pod)
 		case fieldProbe:
 			add("provider", p.Provider)
 			add("name", p.Name)

@@ -53,7 +53,7 @@ var All = map[string]Word{
 	"buffer":     {"", "SIZE", "buffer between kernel and sdttrace, e.g. 64M (default 4M, for pages 32M)"},
 
 	// Events.
-	"fields": {"", "A,...", "only these parts: time, comm, pid, tid, probe, args, or arguments by name"},
+	"fields": {"", "A,...", "only these parts: time, comm, pid, tid, container, probe, args, or arguments by name"},
 	"stop":   {"", "[=leave][,N]", "stop the process at the first event that passes, or the first N"},
 	"signal": {"", "NAME[,N]", "send the process a signal there, e.g. QUIT for goroutines and Java threads"},
 	"stack":  {"", "[=dwarf][,N]", "the calls that led to each event, by frame pointers or call frames"},
