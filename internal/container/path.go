@@ -26,6 +26,8 @@ var runtimes = []struct{ name, scope, prefix, above string }{
 	{name: "cri-o", scope: "crio-", prefix: "crio-"},
 	// github.com/containers/podman, libpod/container_internal_linux.go: getOCICgroupPath
 	{name: "podman", scope: "libpod-", prefix: "libpod-"},
+	// ibidem, with --cgroups=split, as Quadlet's services have it
+	{name: "podman", prefix: "libpod-payload-"},
 }
 
 var (
@@ -66,10 +68,20 @@ func named(element, above string) (runtime, id string) {
 		// org.freedesktop.machine1(5): scopes of machines
 		return "systemd-nspawn", strings.ReplaceAll(machine, `\x2d`, "-")
 	}
+	if machine, ok := strings.CutPrefix(element, "systemd-nspawn@"); ok && above == "machine.slice" {
+		// github.com/systemd/systemd, units/systemd-nspawn@.service.in
+		machine, ok = strings.CutSuffix(machine, ".service")
+		if ok && machine != "" {
+			return "systemd-nspawn", strings.ReplaceAll(machine, `\x2d`, "-")
+		}
+	}
 	for _, r := range runtimes {
 		prefix := r.prefix
 		if scope {
 			prefix = r.scope
+			if prefix == "" {
+				continue
+			}
 		}
 		rest, ok := strings.CutPrefix(name, prefix)
 		if ok && (prefix != "" || above == r.above) && identifier.MatchString(rest) {
