@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/cgroups"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/container"
@@ -77,14 +76,14 @@ func (t *tracing) openGroups(o *settings, layout *bind.Layout) error {
 }
 
 // groupTests returns the comparisons of words of control groups in a condition, each once.
-func groupTests(condition *filter.Expr) (tests []codegen.GroupTest) {
+func groupTests(condition *filter.Expr) (tests []query.GroupTest) {
 	var names []string
 	for name := range groupKeys {
 		names = append(names, name)
 	}
 	for _, c := range condition.TextTests(names) {
-		test := codegen.GroupTest{Word: groupKeys[c.Name], Prefix: c.Prefix, Pattern: c.Pattern}
-		if !slices.ContainsFunc(tests, func(t codegen.GroupTest) bool { return t.Equal(&test) }) {
+		test := query.GroupTest{Word: groupKeys[c.Name], Prefix: c.Prefix, Pattern: c.Pattern}
+		if !slices.ContainsFunc(tests, func(t query.GroupTest) bool { return t.Equal(&test) }) {
 			tests = append(tests, test)
 		}
 	}

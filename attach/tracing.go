@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/cgroups"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/family"
 	"github.com/go-usdt/usdt/attach/internal/naming"
@@ -62,10 +61,10 @@ type tracing struct {
 	savedStack func(number uint64) *event.Stack // of recordings; nil without stacks
 	code       *naming.Code                     // names that of stacks; nil if there are none
 	losses     *source.Losses
-	groups     *cgroups.Table      // names control groups; nil if nothing asks for them
-	live       *cgroups.Live       // that are the kernel's; nil without
-	groupTests []codegen.GroupTest // of the condition
-	filter     tally.Filter        // of Spans
+	groups     *cgroups.Table    // names control groups; nil if nothing asks for them
+	live       *cgroups.Live     // that are the kernel's; nil without
+	groupTests []query.GroupTest // of the condition
+	filter     tally.Filter      // of Spans
 
 	received, unread atomic.Uint64
 	added            atomic.Uint64 // the records that were taken to be added up

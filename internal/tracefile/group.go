@@ -10,6 +10,13 @@ type Group struct {
 	Pod       string `json:"pod,omitempty"`
 }
 
+// SetCgroup sets the slot that has the id of a control group; none if it is negative.
+func (d *Site) SetCgroup(slot int) {
+	if slot >= 0 {
+		d.Cgroup = &slot
+	}
+}
+
 // Limits on the groups of a file.
 const (
 	maxGroups    = 1 << 17

@@ -18,9 +18,7 @@ var carriers = [site.Carriers]string{site.ByThread: "thread", site.ByGoroutine: 
 func (s *Schema) Save(p *reader.Probe) *tracefile.Site {
 	out := tracefile.Describe(p, &s.Shape)
 	out.Local, out.CarrierSlot, out.CPU, out.UID = s.local, s.Carrier, max(*s.taskSlot("cpu"), notRecorded), max(*s.taskSlot("uid"), notRecorded)
-	if slot := *s.taskSlot(cgroup); slot >= 0 {
-		out.Cgroup = &slot
-	}
+	out.SetCgroup(*s.taskSlot(query.CgroupKey))
 	out.Carrier = carriers[s.carrier]
 	return out
 }
@@ -38,7 +36,7 @@ func (b *Binder) saved(s *site.Site) *Schema {
 	sc.carrier = carrierIn(d)
 	sc.Carrier, *sc.taskSlot("cpu"), *sc.taskSlot("uid") = d.CarrierSlot, d.CPU, d.UID
 	if d.Cgroup != nil {
-		*sc.taskSlot(cgroup), sc.Group = *d.Cgroup, *d.Cgroup+1
+		*sc.taskSlot(query.CgroupKey), sc.Group = *d.Cgroup, *d.Cgroup+1
 	}
 	if known := b.known(&s.Probe); known != nil {
 		for _, param := range known.Params {

@@ -52,16 +52,7 @@ const (
 )
 
 // taskSlot returns the slot of what a name of query.TaskKeys says.
-func (s *Schema) taskSlot(name string) *int {
-	i := query.TaskKeyOf(name)
-	if query.TaskKeys[i].Group != 0 {
-		i = query.TaskKeyOf(cgroup)
-	}
-	return &s.task[i]
-}
-
-// cgroup is the key whose slot all have that are words of control groups.
-const cgroup = "cgroup"
+func (s *Schema) taskSlot(name string) *int { return &s.task[query.TaskSlotOf(name)] }
 
 // recordTask records what records do not hold otherwise if something that is computed from them
 // asks for it. Fields with a place in the record, such as blocks, are bound afterwards.
@@ -70,13 +61,13 @@ func (b *Binder) recordTask(sc *Schema) {
 	switch {
 	case b.Keep:
 		if names = []string{"cpu", "uid"}; b.Groups != nil { // for which files have a place
-			names = append(names, cgroup)
+			names = append(names, query.CgroupKey)
 		}
 	case b.Recorded || b.On != nil:
 		names = b.namesUsed()
 	}
 	if b.InEvents {
-		names = append(names, cgroup)
+		names = append(names, query.CgroupKey)
 	}
 	for i := range query.TaskKeys {
 		k, slot := &query.TaskKeys[i], sc.taskSlot(query.TaskKeys[i].Name)
@@ -88,5 +79,5 @@ func (b *Binder) recordTask(sc *Schema) {
 			*slot = sc.Sig.Read(operand.Operand{Kind: operand.Task, Size: k.Size, Value: uint64(k.Source)})
 		}
 	}
-	sc.Group = max(*sc.taskSlot(cgroup), notRecorded) + 1
+	sc.Group = max(*sc.taskSlot(query.CgroupKey), notRecorded) + 1
 }

@@ -145,6 +145,20 @@ func (l *Live) Note(slot int16, done string) asm.Instructions {
 	return l.layout.note(slot, l.seen.FD(), l.blank.FD(), done)
 }
 
+// Decided puts 1 into R1 if a test holds for the group whose id is there, 0 if it does not, and jumps
+// to unknown if that is not known yet. It changes R0 to R5 and a slot of the stack.
+func (l *Live) Decided(test int, slot int16, unknown string) asm.Instructions {
+	return asm.Instructions{
+		asm.StoreMem(asm.R10, slot, asm.R1, asm.DWord),
+		asm.LoadMapPtr(asm.R1, l.verdicts.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, int32(slot)),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, unknown),
+		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
+		asm.RSh.Imm(asm.R1, int32(test)), asm.And.Imm(asm.R1, 1),
+	}
+}
+
 // Verdicts is a map of the tests that hold for groups: bits, by ids. Groups that it lacks are not
 // known yet.
 func (l *Live) Verdicts() *ebpf.Map { return l.verdicts }

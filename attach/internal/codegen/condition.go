@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -49,7 +50,7 @@ func (g *generator) condition(c *filter.Condition, yes, no string) {
 				holds, not = no, yes
 			}
 			g.loadInput(in, failed)
-			g.isGroup(&GroupTest{in.Group, c.Prefix, c.Pattern}, holds, not, no)
+			g.isGroup(&query.GroupTest{Word: in.Group, Prefix: c.Prefix, Pattern: c.Pattern}, holds, not, no)
 			fault()
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 
+	"github.com/go-usdt/usdt/attach/internal/cgroups"
 	"github.com/go-usdt/usdt/internal/kernel"
 )
 
@@ -75,7 +76,8 @@ func (g *generator) onlySelected() {
 		)
 	}
 	if s.Cgroups != nil {
-		g.withinOne(s.Cgroups)
+		g.emit(cgroups.Within(s.Cgroups, stackSlots-8, "within", "exit")...)
+		g.emit(asm.Mov.Reg(asm.R1, regContext).WithSymbol("within"))
 	}
 	if s.Comm == "" && s.Exe == nil {
 		return
@@ -138,31 +140,4 @@ func (g *generator) onlySelected() {
 		differs(0, asm.LoadMem(asm.R2, asm.R8, 0, asm.DWord))
 	}
 	g.emit(asm.Mov.Reg(asm.R1, regContext))
-}
-
-// cgroupLevels is how far below the root a control group of a set may be.
-const cgroupLevels = 12
-
-// withinOne ends the program in processes that are in none of a set of control groups, and in
-// none below these.
-func (g *generator) withinOne(groups *ebpf.Map) {
-	const slot = stackSlots - 8
-	for level := int32(1); level <= cgroupLevels; level++ {
-		g.emit(
-			asm.Mov.Imm(asm.R1, level),
-			asm.FnGetCurrentAncestorCgroupId.Call(), // 0 if the task's own group is above the level
-			asm.JEq.Imm(asm.R0, 0, "exit"),
-			asm.StoreMem(asm.R10, slot, asm.R0, asm.DWord),
-			asm.LoadMapPtr(asm.R1, groups.FD()),
-			asm.Mov.Reg(asm.R2, asm.R10),
-			asm.Add.Imm(asm.R2, slot),
-			asm.FnMapLookupElem.Call(),
-		)
-		if level < cgroupLevels {
-			g.emit(asm.JNE.Imm(asm.R0, 0, "within"))
-		} else {
-			g.emit(asm.JEq.Imm(asm.R0, 0, "exit"))
-		}
-	}
-	g.emit(asm.Mov.Reg(asm.R1, regContext).WithSymbol("within"))
 }

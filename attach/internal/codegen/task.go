@@ -6,10 +6,8 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/cgroups"
-	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
-	"github.com/go-usdt/usdt/internal/container"
 )
 
 // taskNumbers put what is known of the task into a register. They change R0 to R5 and stackSum.
@@ -61,19 +59,7 @@ func (g *generator) loadGoCall(dst asm.Register) {
 // Groups are what names control groups, and decides what conditions say of them.
 type Groups struct {
 	*cgroups.Live
-	Tests []GroupTest // by the bits of verdicts
-}
-
-// GroupTest is a comparison of a word of control groups.
-type GroupTest struct {
-	Word    container.Word
-	Prefix  int // bytes of the word that count; 0 for all
-	Pattern filter.Pattern
-}
-
-// Equal reports whether two tests are the same.
-func (t *GroupTest) Equal(o *GroupTest) bool {
-	return t.Word == o.Word && t.Prefix == o.Prefix && slices.Equal(t.Pattern.Pieces, o.Pattern.Pieces)
+	Tests []query.GroupTest // by the bits of verdicts
 }
 
 // loadGroup puts the id of the task's control group into dst.
@@ -93,19 +79,10 @@ func (g *generator) noteGroup() {
 
 // isGroup jumps to yes if a comparison holds for the control group whose id is in R1, to no if it
 // does not, and to unknown if that is not known yet. It changes R0 to R5 and stackSum.
-func (g *generator) isGroup(test *GroupTest, yes, no, unknown string) {
-	bit := slices.IndexFunc(g.refs.ControlGroups.Tests, func(t GroupTest) bool { return t.Equal(test) })
-	g.emit(
-		asm.StoreMem(asm.R10, stackSum, asm.R1, asm.DWord),
-		asm.LoadMapPtr(asm.R1, g.refs.ControlGroups.Verdicts().FD()),
-		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, stackSum),
-		asm.FnMapLookupElem.Call(),
-		asm.JEq.Imm(asm.R0, 0, unknown),
-		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord),
-		asm.RSh.Imm(asm.R1, int32(bit)), asm.And.Imm(asm.R1, 1),
-		asm.JNE.Imm(asm.R1, 0, yes),
-		asm.Ja.Label(no),
-	)
+func (g *generator) isGroup(test *query.GroupTest, yes, no, unknown string) {
+	bit := slices.IndexFunc(g.refs.ControlGroups.Tests, func(t query.GroupTest) bool { return t.Equal(test) })
+	g.emit(g.refs.ControlGroups.Decided(bit, stackSum, unknown)...)
+	g.emit(asm.JNE.Imm(asm.R1, 0, yes), asm.Ja.Label(no))
 }
 
 // loadTask puts the process id, in the upper half, and the thread id into R0.

@@ -71,5 +71,17 @@ func TaskKeyOf(name string) int {
 	return slices.IndexFunc(TaskKeys[:], func(k TaskKey) bool { return k.Name == name })
 }
 
+// CgroupKey is the key whose slot all keys share that are words of control groups.
+const CgroupKey = "cgroup"
+
+// TaskSlotOf returns the index of the key of TaskKeys whose slot a key of it has.
+func TaskSlotOf(name string) int {
+	i := TaskKeyOf(name)
+	if TaskKeys[i].Group != 0 {
+		i = TaskKeyOf(CgroupKey)
+	}
+	return i
+}
+
 // ofTask reports whether a source is a number that is known of the task.
 func (s Source) ofTask() bool { return s >= firstOfTask && s != InputComm }
