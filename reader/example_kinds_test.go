@@ -26,7 +26,7 @@ func describe(p *reader.Probe) {
 	case p.Target != nil && p.Target.Typed.Known:
 		fmt.Println(p.Kind, p.Name)
 		for _, v := range slices.Concat(p.Target.Typed.Arguments, p.Target.Typed.Results, p.Casts) {
-			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit, v.Named)
+			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit, v.Named, v.Count, v.Stride)
 		}
 	}
 }
@@ -74,6 +74,6 @@ func ExampleProbeKind_InKernel() {
 	//   file struct file * 8 <nil>
 	//   count size_t 8 <nil>
 	// uprobe handle
-	//   req.path char * behind a pointer: true bit: 0 []
-	//   retval mode behind a pointer: false bit: 0 [{ON 7}]
+	//   req.path char * behind a pointer: true bit: 0 [] 0 0
+	//   retval mode behind a pointer: false bit: 0 [{ON 7}] 0 0
 }

@@ -91,14 +91,17 @@ type NamedValue struct {
 // Variable is a variable of the traced program at a site, or a part of one.
 type Variable struct {
 	Name, Type string
-	Argument   bool         // of the function, or a part of one
-	Global     bool         // of the whole unit
-	Behind     bool         // a pointer
-	Kind       FieldKind    // Uint, Int, Bool, Float or String
-	Size       int          // bytes; of a String, its address's
-	Length     string       // the variable with the length of a String, "" for text up to a NUL
-	Err        error        // why there is no value, nil if there is one
-	Named      []NamedValue // what its values are called, of an enumeration or of constants of Go
+	Argument   bool      // of the function, or a part of one
+	Global     bool      // of the whole unit
+	Behind     bool      // a pointer
+	Kind       FieldKind // Uint, Int, Bool, Float or String
+	Size       int       // bytes; of a String, its address's
+	Length     string    // the variable with the length of a String, "" for text up to a NUL
+	Err        error     // why there is no value, nil if there is one
+	// Count is the number of elements, Stride bytes each, of an array, whose Kind they have, and for a
+	// String the number of bytes that the value itself has, up to a NUL. 0 for other values.
+	Count, Stride int
+	Named         []NamedValue // what its values are called, of an enumeration or of constants of Go
 
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is

@@ -23,10 +23,13 @@ type Variable struct {
 	Global     bool // of the whole unit
 	Behind     bool // a pointer
 	Kind       VariableKind
-	Size       int          // bytes; of Text, its address's
-	Length     string       // the variable with the length of Text, "" for text up to a NUL
-	Err        error        // why there is no value, nil if there is one
-	Named      []NamedValue // what its values are called, of an enumeration or of constants of Go
+	Size       int    // bytes; of Text, its address's
+	Length     string // the variable with the length of Text, "" for text up to a NUL
+	Err        error  // why there is no value, nil if there is one
+	// Count is the number of elements, Stride bytes each, of an array, whose Kind they have, and for
+	// Text the number of bytes that the value itself has, up to a NUL. 0 for other values.
+	Count, Stride int
+	Named         []NamedValue // what its values are called, of an enumeration or of constants of Go
 
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is
@@ -41,14 +44,19 @@ type Variable struct {
 // newVariable returns v as this package shows it.
 func newVariable(v *debuginfo.Variable) Variable {
 	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err, Named: v.Named}
-	switch v.Encoding {
+	out.Count, out.Stride = int(v.Count), int(v.Stride)
+	encoding := v.Encoding
+	if encoding == debuginfo.Array {
+		encoding = v.Element
+	}
+	switch encoding {
 	case debuginfo.Signed, debuginfo.SignedChar:
 		out.Kind = Signed
 	case debuginfo.Boolean:
 		out.Kind = Boolean
 	case debuginfo.Float:
 		out.Kind = Float
-	case debuginfo.Text, debuginfo.Counted:
+	case debuginfo.Text, debuginfo.Counted, debuginfo.Chars:
 		out.Kind = Text
 	}
 	out.Register, out.Offset, out.Memory = v.Place.Number()

@@ -16,7 +16,7 @@ func TestCasts(t *testing.T) {
 	needs.Root(t)
 	needs.Tools(t, "gcc", "clang", "objcopy")
 	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
-	const all = `conn.fd=3 conn.port=443 conn.name="first" conn.own.id=6 conn.own.host="near" conn.load=2.5 conn.mode=ON conn.last=true`
+	const all = `conn.fd=3 conn.port=443 conn.name="first" conn.own.id=6 conn.own.host="near" conn.load=2.5 conn.mode=ON conn.last=true conn.tag="12345678" conn.codes=[7,-8,9] conn.either.half=3`
 	for _, test := range []struct{ command, then string }{
 		{"gcc -g -O2", ""},
 		{"gcc -g -O0", ""},
@@ -42,6 +42,7 @@ func TestCasts(t *testing.T) {
 			{"--args 'arg1:Pair*,arg0:struct conn*,conn.fd' " + probe, "Pair.a=8 Pair.b=-9 conn.fd=3"},
 			{"--args 'arg2:enum mode how' " + probe, "how=ON"},
 			{"--args 'arg0:struct conn*' --where 'conn.mode == \"ON\" && conn.port > 444' " + probe, "conn.port=445 conn.mode=ON"},
+			{"--args 'arg0:struct conn*,conn.raw' --where 'conn.tag == \"123\" && conn.codes[1] == -8 && conn.either.half == 3' " + probe, "conn.raw=[1,2,255,0]"},
 			{"--args 'arg0:struct conn*' --fields conn.port " + probe, "conn.port=443"},
 		} {
 			cmd := exec.Command("sh", "-c", sdttrace+" -q --fields args "+each.args+" -- "+path)
@@ -49,7 +50,7 @@ func TestCasts(t *testing.T) {
 				cmd = exec.Command("sh", "-c", sdttrace+" -q "+each.args+" -- "+path)
 			}
 			out, err := cmd.Output()
-			first, _, _ := strings.Cut(string(out), "\n")
+			first, _, _ := strings.Cut(joined(string(out)), "\n")
 			for word := range strings.FieldsSeq(each.want) {
 				if !strings.Contains(" "+first+" ", " "+word+" ") || err != nil {
 					t.Errorf("%s: sdttrace %s: error %v, want %s:\n%s", test.command, each.args, err, word, first)
@@ -86,7 +87,7 @@ func TestCastsOfLanguages(t *testing.T) {
 		needs.Run(t, words[0], words[1:]...)
 		cmd := exec.Command(sdttrace, "-q", "--fields", "args", "--args", test.args, "uprobe:"+path+":"+test.function, "--", path)
 		out, err := cmd.Output()
-		first, _, _ := strings.Cut(string(out), "\n")
+		first, _, _ := strings.Cut(joined(string(out)), "\n")
 		for word := range strings.FieldsSeq(test.want) {
 			if !strings.Contains(" "+first+" ", " "+word+" ") || err != nil {
 				t.Errorf("%v: error %v, want %s:\n%s", cmd, err, word, out)
@@ -151,4 +152,22 @@ func TestCountReadsNoTypes(t *testing.T) {
 			t.Errorf("sdttrace %s opens %v", strings.Join(test.args, " "), opened)
 		}
 	}
+}
+
+// joined makes lists one word each: [1,2] of [1 2].
+func joined(text string) string {
+	inside := false
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '[':
+			inside = true
+		case ']', '\n':
+			inside = false
+		case ' ':
+			if inside {
+				return ','
+			}
+		}
+		return r
+	}, text)
 }

@@ -32,8 +32,8 @@ var typedFunctions = map[string][]struct{ function, args, results, behind string
 	},
 	"types.go": {
 		{"main.numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000 i=9 j=true k=77", "retval=-301", ""},
-		{"main.texts", `s="hello" b.len=5 n=3 list.len=2 list.cap=2`, `name="ello"`, ""},
-		{"main.structs", "c.port=443 e.tab=0", `retval.0=-8 retval.1="ok" retval.2=true`, ""},
+		{"main.texts", `s="hello" b=[98,121,116,101,115] b.cap=5 n=3 list=[1,2] list.cap=2`, `name="ello"`, ""},
+		{"main.structs", "c.port=443 arr=[5,6] e.tab=0", `retval.0=-8 retval.1="ok" retval.2=true`, ""},
 		{"main.(*shop).sell", `n=3 s.name="corner" r.path="/index"`, "total=126", "s.id=42 r.own.port=80 r.own.load=2.5"},
 		{"main.shop.close", `s.id=42 s.name="corner" last=true`, "retval.tab=0", ""},
 		{"main.largest*", "a=-3 b=4", "retval=4", ""},
@@ -41,7 +41,7 @@ var typedFunctions = map[string][]struct{ function, args, results, behind string
 	},
 	"types.rs": {
 		{"numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000", "retval=-301", ""},
-		{"texts", `name="hello" list.length=5 yes=true mode=On after=9`, `retval="result"`, ""},
+		{"texts", `name="hello" list=[98,121,116,101,115] yes=true mode=On after=9`, `retval="result"`, ""},
 		{"structs", `c.port=443 p.a=1 p.b=2 n=-9 r.path="/index"`, "retval.a=2 retval.b=1", "r.own.port=80 r.own.load=2.5 r.last=true"},
 	},
 }
@@ -119,7 +119,7 @@ func linesOf(t *testing.T, sdttrace string, args ...string) []string {
 	if err != nil {
 		t.Errorf("%v: %v\n%s", cmd, err, out)
 	}
-	return strings.Split(string(out), "\n")
+	return strings.Split(joined(string(out)), "\n")
 }
 
 // has checks that the line of a function has words. With gone, arguments may be optimised out.

@@ -50,6 +50,9 @@ type String struct {
 	// Not Sized: Slot holds the pointer before the read and, unless the string is
 	// counted, the number of bytes copied afterwards.
 	Slot int
+	// Max is the number of bytes that the string is stored in, 0 if that is not known. It ends there
+	// without a NUL.
+	Max int
 
 	// Counted: the string has a length, LengthSize bytes in a slot, and does not end at
 	// a NUL.
@@ -57,6 +60,14 @@ type String struct {
 	LengthSlot   int
 	LengthSize   uint8
 	LengthSigned bool
+}
+
+// Most returns how many of limit bytes a string up to a NUL may have.
+func (s *String) Most(limit int) int {
+	if s.Max > 0 {
+		return min(limit, s.Max-1) // what is read is longer by the NUL and one byte
+	}
+	return limit
 }
 
 // Width returns the size in bytes of what the length counts.

@@ -92,6 +92,7 @@ type String struct {
 	Elem         uint32 `json:"element,omitempty"`
 	Region       int    `json:"region,omitempty"`
 	Slot         int    `json:"slot,omitempty"`
+	Max          int    `json:"-"` // decides what programs copy
 	Counted      bool   `json:"counted,omitempty"`
 	LengthSlot   int    `json:"length_slot,omitempty"`
 	LengthSize   uint8  `json:"length_size,omitempty"`

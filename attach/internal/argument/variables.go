@@ -3,6 +3,7 @@ package argument
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
@@ -22,6 +23,9 @@ type Variables struct {
 func (v *Variables) Find(name string) *reader.Variable { return Find(v.All, name) }
 
 func Find(all []reader.Variable, name string) *reader.Variable {
+	if base, index, ok := strings.Cut(name, "["); ok {
+		return element(Find(all, base), name, index)
+	}
 	if i := slices.IndexFunc(all, func(v reader.Variable) bool { return v.Name == name }); i >= 0 {
 		return &all[i]
 	}
@@ -61,7 +65,7 @@ func (v *Variables) Usual() (names []string) {
 			x := &v.All[i]
 			member := strings.Contains(x.Name, ".") && !strings.HasPrefix(x.Name, Retval+".")
 			reads := 1
-			if x.Kind == reader.String {
+			if x.Kind == reader.String || x.Stride > 0 {
 				reads = 3
 			}
 			switch {
@@ -87,7 +91,7 @@ func (v *Variables) Parts(left int) (names []string) {
 		for i := range v.All {
 			x := &v.All[i]
 			reads := 1
-			if x.Kind == reader.String {
+			if x.Kind == reader.String || x.Stride > 0 {
 				reads = 3
 			}
 			if i == 0 && x.Kind != reader.String && len(v.All) > 1 || x.Behind != behind || lengths[x.Name] || x.Err != nil || behind && x.Kind != reader.String || reads > left {
@@ -101,4 +105,21 @@ func (v *Variables) Parts(left int) (names []string) {
 		}
 	}
 	return names
+}
+
+// element returns an element of an array as a variable, nil if there is none.
+func element(v *reader.Variable, name, index string) *reader.Variable {
+	i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
+	if v == nil || v.Kind == reader.String || err != nil || !strings.HasSuffix(index, "]") || i < 0 || i >= v.Count {
+		return nil
+	}
+	x := *v
+	x.Name, x.Count, x.Stride, x.Size = name, 0, 0, v.Stride
+	switch {
+	case v.Follow:
+		x.FollowOffset += int64(i * v.Stride)
+	default:
+		x.Offset += int64(i * v.Stride)
+	}
+	return &x
 }

@@ -162,9 +162,6 @@ func (b *Binder) castBase(s *site.Site, regs *operand.Registers, name string) (o
 	if arg.Float {
 		return operand.Operand{}, errors.New("it has a fraction, and no type can be given to it")
 	}
-	obj, err := b.Objects.Open(s.Path)
-	if err != nil {
-		obj = nil
-	}
+	obj, _ := b.Objects.Open(s.Path) // nil if it cannot be opened
 	return operand.Compile(arg, regs, p.Machine, p.Class, obj, p.Location+p.Delta, int64(s.Offset-p.Offset))
 }

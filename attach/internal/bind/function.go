@@ -152,8 +152,10 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument
 		sc.nameValues(name, typed.Enum(v))
 		op, err := place(v)
 		var str *StringArg
-		if v.Kind == reader.String {
-			str = &StringArg{arg: name, length: v.Length}
+		if v.Kind == reader.String || v.Stride > 0 {
+			if str = (&StringArg{arg: name, length: v.Length, most: v.Count}); v.Kind != reader.String {
+				str.element = &shape.Field{Source: shape.FromRecord, Kind: v.Kind, Size: uint8(v.Stride)}
+			}
 		}
 		switch {
 		case err != nil:

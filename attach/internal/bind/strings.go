@@ -24,6 +24,9 @@ type StringArg struct {
 	offset int64
 	length string // the argument that holds the length; empty for a string up to a NUL
 
+	most    int          // bytes in which the string is stored, or elements of an array; 0 if it is elsewhere
+	element *shape.Field // of an array
+
 	wide    bool // UTF-16, whose length counts units
 	implied bool // nobody asked for it by name: a condition compares the argument with a string
 }
@@ -112,7 +115,7 @@ func (t *StringArg) reads() int {
 	switch {
 	case t == nil:
 		return 0
-	case t.length == "":
+	case t.length == "" && t.element == nil:
 		return 1
 	}
 	return 2
@@ -200,6 +203,12 @@ func (s *Schema) bindStrings(strs []stringField, length func(string) (operand.Op
 	for i, t := range strs {
 		f := &s.Fields[t.field]
 		reads[i].Slot = f.Read
+		if t.element != nil && t.length == "" {
+			reads[i].Counted, reads[i].LengthSize, reads[i].Elem = true, 8, uint32(t.element.Size)
+			reads[i].LengthSlot = s.Sig.Read(operand.Operand{Kind: operand.Const, Value: uint64(t.most), Size: 8})
+			continue
+		}
+		reads[i].Max = t.most
 		if t.length == "" {
 			continue
 		}
@@ -213,6 +222,9 @@ func (s *Schema) bindStrings(strs []stringField, length func(string) (operand.Op
 		if t.wide {
 			reads[i].Elem = 2
 		}
+		if t.element != nil {
+			reads[i].Elem = uint32(t.element.Size)
+		}
 	}
 	for i, t := range strs {
 		f := &s.Fields[t.field]
@@ -220,6 +232,9 @@ func (s *Schema) bindStrings(strs []stringField, length func(string) (operand.Op
 			continue
 		}
 		f.Source, f.Kind, f.Index, f.Wide = shape.FromString, reader.String, len(s.Sig.Strings), t.wide
+		if t.element != nil {
+			f.Source, f.Kind, f.Stride, f.Parts = shape.FromSlice, reader.Other, int(t.element.Size), []shape.Field{*t.element}
+		}
 		s.Sig.Strings = append(s.Sig.Strings, reads[i])
 	}
 }

@@ -211,7 +211,7 @@ func (g *generator) loadTerminated(in *query.Input, area int16, limit int32, fai
 	if op := &g.sig.Operands[in.String.Slot]; op.Kind == operand.Memory {
 		g.failedRead(in.String.Slot, failed)
 	}
-	g.copyTerminated(in.String.Slot, g.toArea(area), int(limit), failed)
+	g.copyTerminated(in.String.Slot, g.toArea(area), in.String.Most(int(limit)), failed)
 	g.emit(asm.StoreMem(regRecord, area, asm.R0, asm.DWord))
 }
 

@@ -61,6 +61,9 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 		size = op.Pointer
 	}
 	g.readUser(load, int32(size), dst, off, i, g.kind.sleeps)
+	if op.Plus != 0 {
+		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.Add.Imm(asm.R1, int32(op.Plus)), asm.StoreMem(dst, off, asm.R1, asm.DWord))
+	}
 	if op.Follow {
 		// The helpers clear what they cannot read.
 		load := func() {

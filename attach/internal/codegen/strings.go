@@ -43,7 +43,7 @@ func (g *generator) readSized(s record.String, failed string) {
 }
 
 func (g *generator) readTerminated(s record.String, failed string) {
-	g.copyTerminated(s.Slot, g.toCursor, g.sig.Limit, failed)
+	g.copyTerminated(s.Slot, g.toCursor, s.Most(g.sig.Limit), failed)
 	g.emit(
 		asm.StoreMem(regRecord, g.recordSlot(s.Slot), asm.R0, asm.DWord),
 		asm.Add.Reg(regCursor, asm.R0),

@@ -188,8 +188,8 @@ func variables(all []symbols.Variable) (out []reader.Variable) {
 			named = append(named, reader.NamedValue(n))
 		}
 		out = append(out, reader.Variable{
-			Named: named,
-			Name:  v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Kind: variableKinds[v.Kind], Size: v.Size, Length: v.Length, Err: v.Err,
+			Named: named, Count: v.Count, Stride: v.Stride,
+			Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Kind: variableKinds[v.Kind], Size: v.Size, Length: v.Length, Err: v.Err,
 			Register: v.Register, Offset: v.Offset, Memory: v.Memory, Follow: v.Follow, FollowOffset: v.FollowOffset, Bit: v.Bit,
 		})
 	}

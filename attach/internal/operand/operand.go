@@ -42,6 +42,9 @@ type Operand struct {
 	Follow     bool
 	FollowDisp int64
 	Pointer    uint8
+
+	// Plus is added to what is read, of Memory without Follow.
+	Plus int64
 }
 
 // Compile turns an argument into an operand. site is the link-time address of the

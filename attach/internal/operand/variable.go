@@ -1,7 +1,9 @@
 package operand
 
 import (
+	"cmp"
 	"debug/elf"
+	"errors"
 	"fmt"
 
 	"github.com/go-usdt/usdt/reader"
@@ -13,6 +15,16 @@ func OfVariable(v *reader.Variable, regs *Registers, p *reader.Probe, offset uin
 	switch {
 	case v.Err != nil:
 		return op, v.Err
+	case v.Count > 0:
+		x := *v
+		x.Count, x.Kind, x.Size = 0, reader.Uint, 8
+		if p.Class == elf.ELFCLASS32 {
+			x.Size = 4
+		}
+		if op, err = OfVariable(&x, regs, p, offset); err != nil {
+			return op, err
+		}
+		return op.address()
 	case v.Size != 1 && v.Size != 2 && v.Size != 4 && v.Size != 8 || v.Kind == reader.Float && v.Size < 4:
 		return op, fmt.Errorf("a value of %d bytes is no number that events can hold", v.Size)
 	}
@@ -58,6 +70,14 @@ func (op Operand) Part(v *reader.Variable, c elf.Class) (Operand, error) {
 	switch {
 	case v.Err != nil:
 		return op, v.Err
+	case v.Count > 0:
+		x := *v
+		x.Count, x.Kind, x.Size = 0, reader.Uint, int(word)
+		op, err := op.Part(&x, c)
+		if err != nil {
+			return op, err
+		}
+		return op.address()
 	case v.Size != 1 && v.Size != 2 && v.Size != 4 && v.Size != 8 || v.Kind == reader.Float && v.Size < 4:
 		return op, fmt.Errorf("a value of %d bytes is no number that events can hold", v.Size)
 	case !v.Memory && v.Size > int(op.Size):
@@ -83,6 +103,20 @@ func (op Operand) Part(v *reader.Variable, c elf.Class) (Operand, error) {
 	}
 	if v.Follow {
 		op.Follow, op.FollowDisp = true, v.FollowOffset
+	}
+	return op, nil
+}
+
+// address returns the operand whose value is the address of op's.
+func (op Operand) address() (Operand, error) {
+	switch {
+	case op.Follow:
+		op.Size = cmp.Or(op.Pointer, op.Size)
+		op.Follow, op.Plus, op.FollowDisp, op.Pointer = false, op.FollowDisp, 0, 0
+	case op.Kind == Memory:
+		op.Kind = Address
+	default:
+		return op, errors.New("an array in registers is not read")
 	}
 	return op, nil
 }

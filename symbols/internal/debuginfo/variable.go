@@ -3,6 +3,7 @@ package debuginfo
 import (
 	"errors"
 	"slices"
+	"strings"
 )
 
 // Encodings of base types (DWARF 5, section 7.8), and numbers of other types.
@@ -15,6 +16,8 @@ const (
 	UnsignedChar = 0x08
 	Pointer      = 0x100 // a number, the address
 	Text         = 0x101 // a pointer to bytes up to a NUL
+	Chars        = 0x103 // Count bytes of text, up to a NUL
+	Array        = 0x104 // Count elements
 	Counted      = 0x102 // a pointer to as many bytes as the variable NAME.len, or Length, says
 )
 
@@ -27,6 +30,9 @@ type Variable struct {
 	Encoding int
 	Size     uint64 // bytes
 	Place    Place
+	Count    uint64       // of Chars and Array, whose Place is where they begin
+	Element  int          // the Encoding of each element
+	Stride   uint64       // bytes from one to the next
 	Length   string       // the variable with the length of Counted
 	Behind   bool         // a pointer
 	Err      error        // why there is no value
@@ -42,6 +48,7 @@ const (
 )
 
 var (
+	errNoArray  = errors.New("its elements are neither numbers nor addresses")
 	errNoNumber = errors.New("its type is neither a number, a pointer nor text")
 	errWork     = errors.New("reading variables at so many sites takes more work than the file is worth: name fewer lines")
 )
@@ -305,7 +312,7 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 			x.Encoding = Text
 		}
 		v.add(x)
-		if follow && to.node != nil && (to.tag == tagStructureType || to.tag == tagClassType) {
+		if follow && to.node != nil && (to.tag == tagStructureType || to.tag == tagClassType || to.tag == tagUnionType) {
 			pointer, err := x.Place, x.Err
 			v.behind = true
 			v.members(name, argument, to, func(offset, _ uint64) (Place, error) {
@@ -317,14 +324,19 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 			v.behind = false
 		}
 		return
-	case tagStructureType, tagClassType:
+	case tagStructureType, tagClassType, tagUnionType:
 		v.members(name, argument, t, where, nested+1, follow)
 		return
+	case tagArrayType:
+		v.array(&x, t)
 	default:
 		x.Err = errNoNumber
 	}
 	if x.Err == nil {
 		x.Place, x.Err = where(0, x.Size)
+		if x.Count > 0 && x.Err == nil && !x.Place.Follow && x.Place.Kind != InMemory && x.Place.Kind != AtAddress {
+			x.Err = errors.New("an array in registers is not read")
+		}
 	}
 	v.add(x)
 }
@@ -339,6 +351,9 @@ var texts = map[string][2]string{
 	"string": {"str", "len"},         // Go
 	"&str":   {"data_ptr", "length"}, // Rust
 }
+
+// lists are the members of slices that have the address, and those with the number of elements.
+var lists = map[string]string{"array": "len", "data_ptr": "length"} // Go, Rust
 
 // members appends the members of a structure.
 func (v *variables) members(name string, argument bool, t typ, where func(offset, size uint64) (Place, error), nested int, follow bool) {
@@ -383,6 +398,14 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 		}
 		if m.name == "" {
 			continue
+		}
+		if length := lists[m.name]; length != "" && (strings.HasPrefix(t.name, "[]") || strings.HasPrefix(t.name, "&[") || strings.HasPrefix(t.name, "&mut [")) {
+			x := Variable{Name: name, Argument: argument, Type: t.name}
+			if v.slice(&x, m.typ, name+"."+length); x.Err == nil && x.Stride > 0 {
+				x.Place, x.Err = where(m.offset, x.Size)
+				v.add(x)
+				continue
+			}
 		}
 		v.value(name+"."+m.name, argument, m.typ, func(offset, size uint64) (Place, error) { return where(m.offset+offset, size) }, nested, follow)
 	}
