@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -173,5 +174,81 @@ func TestKernelRefused(t *testing.T) {
 	_, err = open(own, "kprobe:*")
 	if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Force" {
 		t.Errorf("kprobe:*: error %v, want an OptionError for Force", err)
+	}
+}
+
+// TestKernelMembers reads what is behind pointers that a function of the kernel gets, and compares
+// it with the file that the program has open.
+func TestKernelMembers(t *testing.T) {
+	needs.Kprobes(t)
+	p := startChild(t, "fallocating")
+	p.Do("0 0") // it has opened its file
+	var st unix.Stat_t
+	var name string
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.PID()))
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(filepath.Base(to), "fallocate") {
+			if err := unix.Stat(link, &st); err != nil {
+				t.Fatal(err)
+			}
+			name = filepath.Base(to)
+		}
+	}
+	const inode, file, device = "file.f_inode.i_ino", "file.f_path.dentry.d_name.name", "file.f_inode.i_sb.s_dev"
+	opts := functionsOf(p.PID(), "")
+	opts.Follow = []string{file, device, "kprobe:vmlinux:vfs_fallocate:file.f_inode.i_sb.s_type.name", "file.f_inode.i_sb.s_id"}
+	s, err := attach.Open(t.Context(), []string{"kprobe:vfs_fallocate", "kretprobe:vfs_fallocate"}, opts)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer s.Close()
+	groups, err := attach.OpenAggregate(t.Context(), []string{"kprobe:vfs_fallocate"}, attach.Count().By(file, inode),
+		functionsOf(p.PID(), fmt.Sprintf("%s == %d && file.f_inode.i_sb.s_id != \"\"", inode, st.Ino)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer groups.Close()
+	p.Do("3 4096")
+	by, err := groups.Read()
+	if err != nil || len(by) != 1 || by[0].Count != 3 || by[0].By[0].Value != name || by[0].By[1].Value != uint64(st.Ino) {
+		t.Errorf("groups %+v, error %v, want 3 calls for %s, inode %d", by, err, name, st.Ino)
+	}
+	n := 0
+	for _, ev := range drain(t, s) {
+		if ev.Probe.Kind.String() == "kretprobe" {
+			continue
+		}
+		n++
+		args := map[string]any{}
+		for _, a := range ev.Args {
+			if a.Err != nil {
+				t.Errorf("%s: %v", a.Name, a.Err)
+			}
+			args[a.Name] = a.Value
+		}
+		number := uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)) // as the kernel numbers it within itself
+		typ, _ := args["file.f_inode.i_sb.s_type.name"].(string)
+		if args[file] != name || args[device] != number || len(args) != 8 || typ == "" || !strings.HasPrefix(args["file.f_inode.i_sb.s_id"].(string), typ[:2]) && typ != "ext4" {
+			t.Errorf("arguments %v, want %s of device %#x", args, name, number)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d calls, want 3", n)
+	}
+	for follow, want := range map[string]string{
+		"file.f_inod.i_ino": `Follow: "file.f_inod.i_ino": file has no member f_inod; the nearest is f_inode`,
+		"fil.f_inode":       `it has no such argument; the nearest is file`,
+		"file.*":            "is named in full",
+	} {
+		opts := functionsOf(p.PID(), "")
+		opts.Follow = []string{follow}
+		s, err := attach.Open(t.Context(), []string{"kprobe:vfs_fallocate"}, opts)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Follow %s: error %v, want %q", follow, err, want)
+		}
 	}
 }

@@ -34,7 +34,8 @@ type Options struct {
 	// "PROVIDER:NAME:peer" for one probe only. In a name '*' stands for any
 	// characters except '.', and follows twelve pointers at most. Other pointers
 	// are shown as addresses. (Strings and slices need not be named.) Pointers to
-	// values that Where asks for are also followed.
+	// values that Where asks for are also followed. For functions of the kernel, Follow
+	// names members of what arguments point to, in full: "file.f_inode.i_ino".
 	Follow []string
 
 	// Prototypes has the names and types of arguments whose objects do not name them, such

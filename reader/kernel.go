@@ -25,6 +25,7 @@ type KernelFunction struct {
 // KernelParam is an argument or a result. Its place is in the probe's Args.
 type KernelParam struct {
 	Name, Type string
+	TypeID     uint32 // in the BTF of the function's module; 0 if there is none
 	Size       int
 	Signed     bool
 	Bool, Text bool

@@ -37,7 +37,7 @@ func TestWrongFlags(t *testing.T) {
 		{"--str arg", "--str: string argument \"arg\""},
 		{"--args ''", "--args is empty"},
 		{"--args sum", "--args: it names arguments of functions, and no selector names functions"},
-		{"--args arg0:int33", "--args: argument arg0 has the unknown type"},
+		{"--args arg0:int33", "--args: \"arg0:int33\": unknown type"},
 		{"--args arg0:int32,arg0:int8", "--args: argument arg0 has two types"},
 		{"--args none,arg0", "--args: none stands for no arguments, and not beside others: none,arg0"},
 		{"--args arg0", "--args: it names arguments of functions"},

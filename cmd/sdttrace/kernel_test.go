@@ -69,6 +69,17 @@ $`},
 	} else if runtime.GOARCH != "arm64" || !strings.Contains(stderr.String(), "no BPF trampolines") {
 		t.Errorf("list: exit code %d, %s", code, &stderr)
 	}
+	slow := filepath.Join(t.TempDir(), "slowly")
+	if err := os.WriteFile(slow, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const file = "file.f_path.dentry.d_name.name"
+	if code := sdttrace("latency", "--slower", "1ns", "--args", file+",count", "kprobe:vfs_read", "--", "dd", "if="+slow, "of=/dev/null"); code != 0 || !regexp.MustCompile(`file\.f_path\.dentry\.d_name\.name="slowly" count=[1-9]`).MatchString(stdout.String()) {
+		t.Errorf("reads of a file: exit code %d, prints %.2000s%s", code, &stdout, &stderr)
+	}
+	if code := sdttrace("count", "--by", file, "kprobe:vfs_read", "--", "dd", "if="+slow, "of=/dev/null"); code != 0 || !strings.Contains(stdout.String(), "slowly") {
+		t.Errorf("reads by file: exit code %d, prints %.2000s%s", code, &stdout, &stderr)
+	}
 	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocat?", "kprobe:rcu_barrie?"); code == 0 || !strings.Contains(stderr.String(), "name such a function exactly") {
 		t.Errorf("a pattern that selects nothing: exit code %d, %s", code, &stderr)
 	}

@@ -3,6 +3,7 @@ package kernfunc
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,7 @@ const (
 // Param is an argument of a function, or its result.
 type Param struct {
 	Name, Type string
+	ID         uint32 // of the type
 	Kind       Kind
 	Size       int // bytes
 	Signed     bool
@@ -117,7 +119,7 @@ func (t *types) param(name string, id uint32) (p Param, ok bool) {
 	if !ok {
 		return p, false
 	}
-	p = Param{Name: name, Type: t.declare(id), Size: int(typ.value), Kind: Other}
+	p = Param{Name: name, Type: t.declare(id), ID: id, Size: int(typ.value), Kind: Other}
 	switch typ.kind {
 	case kindInt:
 		encoding := t.order.Uint32(typ.body) >> 24 // BTF_INT_SIGNED, _CHAR, _BOOL
@@ -130,7 +132,7 @@ func (t *types) param(name string, id uint32) (p Param, ok bool) {
 		}
 	case kindPtr:
 		p.Kind, p.Size = Pointer, 8
-		if to, ok := t.bare(typ.value); ok && to.kind == kindInt && to.value == 1 && t.isChar(typ.value) {
+		if to, ok := t.bare(typ.value); ok && to.kind == kindInt && to.value == 1 && t.isChar(typ.value, "char") {
 			p.Kind = Text
 		}
 	case kindEnum:
@@ -153,8 +155,8 @@ func (t *types) param(name string, id uint32) (p Param, ok bool) {
 	return p, true
 }
 
-// isChar reports whether a type of one byte is called char: u8 points to anything.
-func (t *types) isChar(id uint32) bool {
+// isChar reports whether a type of one byte is called char, or otherwise: u8 points to anything.
+func (t *types) isChar(id uint32, called ...string) bool {
 	for range maxDepth {
 		typ, ok := t.of(id)
 		if !ok {
@@ -164,7 +166,7 @@ func (t *types) isChar(id uint32) bool {
 		case kindVolatile, kindConst, kindRestrict, kindTypeTag:
 			id = typ.value
 		case kindInt:
-			return t.string(typ.name) == "char"
+			return slices.Contains(called, t.string(typ.name))
 		default:
 			return false
 		}

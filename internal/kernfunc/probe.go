@@ -72,7 +72,7 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 
 func describe(a *Param) reader.KernelParam {
 	out := reader.KernelParam{
-		Name: a.Name, Type: a.Type, Size: a.Size, Signed: a.Signed, Bool: a.Kind == Bool,
+		Name: a.Name, Type: a.Type, TypeID: a.ID, Size: a.Size, Signed: a.Signed, Bool: a.Kind == Bool,
 		Text: a.Kind == Text, Pointer: a.Kind == Text || a.Kind == Pointer, Enum: a.Enum,
 	}
 	for _, v := range a.Values {
@@ -89,22 +89,26 @@ func Known(p *reader.Probe) *prototype.Prototype {
 	}
 	out := &prototype.Prototype{Provider: p.Provider, Name: p.Name}
 	for i := range p.Kernel.Params {
-		a := &p.Kernel.Params[i]
-		param := prototype.Param{Name: a.Name, Type: a.Type, Kind: prototype.Unsigned, Size: a.Size, Length: -1}
-		switch {
-		case a.Bool:
-			param.Kind = prototype.Bool
-		case a.Pointer:
-			param.Kind = prototype.Pointer
-		case len(a.Values) > 0:
-			param.Kind, param.Enum = prototype.Enumeration, prototype.NewEnum(a.Enum)
-			for _, v := range a.Values {
-				param.Enum.Add(v.Name, v.Value)
-			}
-		case a.Signed:
-			param.Kind = prototype.Signed
-		}
-		out.Params = append(out.Params, param)
+		out.Params = append(out.Params, KnownParam(&p.Kernel.Params[i]))
 	}
 	return out
+}
+
+// KnownParam returns what is known of an argument as a prototype has it.
+func KnownParam(a *reader.KernelParam) prototype.Param {
+	param := prototype.Param{Name: a.Name, Type: a.Type, Kind: prototype.Unsigned, Size: a.Size, Length: -1}
+	switch {
+	case a.Bool:
+		param.Kind = prototype.Bool
+	case a.Pointer:
+		param.Kind = prototype.Pointer
+	case len(a.Values) > 0:
+		param.Kind, param.Enum = prototype.Enumeration, prototype.NewEnum(a.Enum)
+		for _, v := range a.Values {
+			param.Enum.Add(v.Name, v.Value)
+		}
+	case a.Signed:
+		param.Kind = prototype.Signed
+	}
+	return param
 }

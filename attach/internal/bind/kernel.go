@@ -37,6 +37,7 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	for i := range sc.Fields {
 		sc.Places = append(sc.Places, sc.Fields[i].Name)
 	}
+	b.bindMembers(sc, s, regs, args)
 	names := b.Args.Names
 	switch result := b.Args.Result; {
 	case result && p.Kind == reader.Fexit: // beside the arguments, which it also has
@@ -44,15 +45,15 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	case b.Args.All, result && p.Kind == reader.Kretprobe:
 		return
 	}
-	all := sc.Fields
-	sc.Fields = nil
+	all := slices.Concat(sc.Fields, sc.Unshown)
+	sc.Fields, sc.Unshown = nil, nil
 	for _, name := range names {
 		if b.Args.OfCast(name) {
 			continue
 		}
 		f := shape.Field{Name: name, Err: lacksKernel(p, name)}
 		i := slices.IndexFunc(all, func(f shape.Field) bool { return f.Name == name })
-		if n, ok := shape.ArgNumber(name); ok && i < 0 && n < len(all) {
+		if n, ok := shape.ArgNumber(name); ok && i < 0 && n < len(args) {
 			i = n
 		}
 		if i >= 0 {
@@ -60,8 +61,13 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 		}
 		sc.Fields = append(sc.Fields, f)
 	}
+	followed := b.membersFollowed(p)
 	for i := range all {
-		if !slices.ContainsFunc(sc.Fields, func(f shape.Field) bool { return f.Name == all[i].Name }) {
+		switch {
+		case slices.ContainsFunc(sc.Fields, func(f shape.Field) bool { return f.Name == all[i].Name }):
+		case slices.Contains(followed, all[i].Name):
+			sc.Fields = append(sc.Fields, all[i])
+		default:
 			sc.Unshown = append(sc.Unshown, all[i])
 		}
 	}

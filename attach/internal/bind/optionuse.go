@@ -20,6 +20,7 @@ type OptionUse struct {
 	bound      bool // a site has been seen
 	usesString []bool
 	usesFollow []bool
+	noFollow   []error // why the first function of the kernel does not have it
 	noString   []error // why the first probe has no such string
 	typed      bool    // a probe has types
 
@@ -40,7 +41,7 @@ func NewOptionUse(strs []StringArg, follow []string, args *argument.Wanted) *Opt
 		usesCast: make([]bool, len(args.Casts)), noCast: make([]error, len(args.Casts)),
 		variables: variables, noVariable: make([]error, len(variables)), usesVariable: make([]bool, len(variables)),
 		strings: strs[:n:n], follow: follow,
-		usesString: make([]bool, n), noString: make([]error, n), usesFollow: make([]bool, len(follow)),
+		usesString: make([]bool, n), noString: make([]error, n), usesFollow: make([]bool, len(follow)), noFollow: make([]error, len(follow)),
 	}
 }
 
@@ -115,6 +116,8 @@ func (u *OptionUse) Check() (option string, err error) {
 	for i, used := range u.usesFollow {
 		switch {
 		case used:
+		case u.noFollow[i] != nil:
+			return "Follow", fmt.Errorf("%q: %w", u.follow[i], u.noFollow[i])
 		case !u.typed:
 			return "Follow", fmt.Errorf("%q: no probe has types, which describe pointers", u.follow[i])
 		default:

@@ -56,23 +56,27 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 		g.emit(asm.Mov.Imm(asm.R1, 0), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}
 	load := func() { g.emit(op.LoadAddress(asm.R3, regContext)...) }
-	size := op.Size
+	pointer := op.Size
 	if op.Follow && op.Pointer != 0 {
-		size = op.Pointer
+		pointer = op.Pointer
 	}
-	g.readUser(load, int32(size), dst, off, i, g.kind.sleeps)
-	if op.Plus != 0 {
-		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.Add.Imm(asm.R1, int32(op.Plus)), asm.StoreMem(dst, off, asm.R1, asm.DWord))
+	follow := func(disp int32) {
+		g.readUser(load, int32(pointer), dst, off, i, g.kind.sleeps)
+		// The helpers clear what they cannot read.
+		load = func() { g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, disp)) }
 	}
 	if op.Follow {
-		// The helpers clear what they cannot read.
-		load := func() {
-			g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord), asm.Add.Imm(asm.R3, int32(op.FollowDisp)))
-		}
-		g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
-		if above := 64 - 8*int32(op.Size); size > op.Size { // what is left of the address
-			g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.LSh.Imm(asm.R1, above), asm.RSh.Imm(asm.R1, above), asm.StoreMem(dst, off, asm.R1, asm.DWord))
-		}
+		follow(int32(op.FollowDisp))
+	}
+	for _, disp := range op.FurtherDisp[:op.Further] {
+		follow(disp)
+	}
+	g.readUser(load, int32(op.Size), dst, off, i, g.kind.sleeps)
+	if above := 64 - 8*int32(op.Size); op.Follow && pointer > op.Size { // what is left of the address
+		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.LSh.Imm(asm.R1, above), asm.RSh.Imm(asm.R1, above), asm.StoreMem(dst, off, asm.R1, asm.DWord))
+	}
+	if op.Plus != 0 {
+		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.Add.Imm(asm.R1, int32(op.Plus)), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}
 }
 
@@ -105,11 +109,8 @@ func (g *generator) readUser(load func(), size int32, dst asm.Register, off int1
 		)
 		g.label(somewhere)
 		g.emit(
-			asm.Mov.Imm(asm.R2, size),
-			asm.Mov.Reg(asm.R1, dst),
-			asm.Add.Imm(asm.R1, int32(off)),
-			fn.Call(),
-			asm.JEq.Imm(asm.R0, 0, ok),
+			asm.Mov.Imm(asm.R2, size), asm.Mov.Reg(asm.R1, dst), asm.Add.Imm(asm.R1, int32(off)),
+			fn.Call(), asm.JEq.Imm(asm.R0, 0, ok),
 		)
 	}
 	g.markError(i)

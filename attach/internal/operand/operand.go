@@ -43,9 +43,17 @@ type Operand struct {
 	FollowDisp int64
 	Pointer    uint8
 
-	// Plus is added to what is read, of Memory without Follow.
+	// Further is how often the value found so is an address again: the next value is at that
+	// address plus the next of FurtherDisp.
+	Further     uint8
+	FurtherDisp [maxFurther]int32
+
+	// Plus is added to the value that is read.
 	Plus int64
 }
+
+// maxFurther bounds the addresses that are followed behind two others.
+const maxFurther = 6
 
 // Compile turns an argument into an operand. site is the link-time address of the
 // site, as the object's symbols count addresses. ipDelta is the instruction
@@ -181,12 +189,36 @@ func compileMemory(a notes.Arg, op Operand, regs *Registers, m elf.Machine, c el
 // op has.
 func (op Operand) Followed(offset int64) (Operand, error) {
 	switch {
+	case op.Plus != 0:
+		return op, errors.New("the argument is an address within a structure, which is not followed")
+	case op.Follow && (op.Further == maxFurther || int64(int32(offset)) != offset):
+		return op, fmt.Errorf("it lies behind more than %d pointers, or too far from one", maxFurther+2)
+	case op.Follow:
+		op.FurtherDisp[op.Further] = int32(offset)
+		op.Further++
 	case op.Kind == Memory:
 		op.Follow, op.FollowDisp = true, offset
 	case op.Kind == Address:
 		op.Kind, op.Disp = Memory, op.Disp+offset
 	case op.Kind == Register && !op.HasPair:
 		op.Kind, op.Disp = Memory, offset
+	default:
+		return op, errors.New("the argument is not an address that can be followed")
+	}
+	return op, nil
+}
+
+// Added returns the operand for the address at an offset from the address that op has.
+func (op Operand) Added(offset int64) (Operand, error) {
+	switch {
+	case int64(int32(offset)) != offset:
+		return op, fmt.Errorf("it is %d bytes from where a pointer leads", offset)
+	case op.Kind == Memory:
+		op.Plus += offset
+	case op.Kind == Address:
+		op.Disp += offset
+	case op.Kind == Register && !op.HasPair:
+		op.Kind, op.Disp = Address, offset
 	default:
 		return op, errors.New("the argument is not an address that can be followed")
 	}

@@ -60,7 +60,7 @@ internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
 provider/providertest: event/args internal/btfgen internal/record internal/selector internal/tap notes provider
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
-internal/kernfunc: notes prototype reader
+internal/kernfunc: internal/selector notes prototype reader
 internal/typed: prototype reader
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
