@@ -66,6 +66,7 @@ func queued(t *testing.T) (*Session, *queue) {
 	sc := bind.NewSchema(sig)
 	sc.Fields = []shape.Field{{Name: "n", Source: shape.FromRecord, Kind: reader.Uint, Size: 8, Offset: record.Slot(0)}}
 	s := &Session{stream: stream{clock: clock.Fixed()}}
+	s.options = &settings{}
 	s.attached, s.cancel, s.source = site.Unattached(nil), func() {}, q
 	s.sites.Store(s.sites.Load().With(site.Plan{{}}, []*bind.Schema{sc}, []int{0}, nil))
 	t.Cleanup(func() { s.Close() })

@@ -182,7 +182,7 @@ func TestRecipes(t *testing.T) {
 	k.cook("timeline", 0, "", bench)
 	k.checkTimeline("bank.pftrace")
 	k.cook("--stack=dwarf postgresql", 0, "", p.waitForLock, `postgresql:lock__wait__start `, `^\tPostgresMain \(postgres\+0x[0-9a-f]+\)$`)
-	k.cook("--by pod,container", 0, "", bench, `^ *\d{3,}  ".*"  ".*"$`)
+	k.cook("--by pod,container", 0, "", bench, `^ *\d{3,} +".*" +".*"$`)
 
 	k.cook("record -o", 0, "", bench)
 	k.reheat("--from day.usdt", `^[0-9:.]+ +\d{3,} `)
