@@ -51,7 +51,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	// A suite that hangs says where, also if it begins late.
-	suiteFlags = append(suiteFlags, "-test.run="+*pattern, "-test.timeout="+(*limit/2).String())
+	suiteFlags = append(suiteFlags, "-test.run="+*pattern, "-test.timeout="+(*limit*2/3).String())
 	suiteFlags = append(suiteFlags, strings.Fields(*more)...)
 	if *pattern != allTests {
 		chosen = whole(chosen)
