@@ -16,9 +16,6 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// memberOf finds members of the running kernel's structures. Tests put their own in its place.
-var memberOf = kernfunc.MemberOf
-
 // bindMembers reads what is behind pointers that are arguments of a function of the kernel: events
 // hold what Options.Follow names, and Options.Args; conditions and keys use more.
 func (b *Binder) bindMembers(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg) {
@@ -33,7 +30,7 @@ func (b *Binder) bindMembers(sc *Schema, s *site.Site, regs *operand.Registers, 
 	var strs []stringField
 	for _, name := range shown {
 		f, i := shape.Field{Name: name}, paramOf(&s.Probe, name)
-		if m, err := memberOf(&s.Probe, &s.Probe.Kernel.Params[i], name); err != nil {
+		if m, err := kernfunc.MemberOf(&s.Probe, &s.Probe.Kernel.Params[i], name); err != nil {
 			f.Err = err
 		} else if sc.bindMember(&f, m, args[i], regs, &s.Probe, len(strs)) {
 			strs = append(strs, stringField{len(sc.Fields), &StringArg{arg: name}})
