@@ -130,12 +130,14 @@ func (set *instructionSet) executable(t *testing.T, driver string) func(func([]f
 			return true
 		}
 		if testing.Short() { // on an emulated machine
-			seeds := uint64(16)
+			left := 4096
 			if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
-				seeds = 3 // perf events are slow to close
+				left = 768 // perf events are slow to close
 			}
-			for seed := range seeds {
-				known = append(known, set.executed(t, driver, set.random(seed))...)
+			for seed := uint64(0); left > 0; seed++ {
+				forms := set.random(seed)
+				left -= len(forms)
+				known = append(known, set.executed(t, driver, forms)...)
 			}
 			flush(0)
 			return
