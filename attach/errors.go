@@ -90,7 +90,7 @@ func whereError(err error) error {
 // struct with the fields
 //
 //	Op      string   // what was tried
-//	Missing []string // capabilities that this process lacks in the initial user namespace: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_SYS_ADMIN" or "CAP_KILL"
+//	Missing []string // capabilities that this process lacks in the initial user namespace: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_SYS_ADMIN", "CAP_KILL" or "CAP_DAC_READ_SEARCH"
 //	Err     error    // the kernel's answer; wraps os.ErrPermission
 //
 // In a user namespace of its own (unshare -Ur, a rootless container) a process lacks all of them,

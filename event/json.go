@@ -18,7 +18,8 @@ import (
 // for the zero address; a Struct is an object, a List an array, a pointer to nothing
 // null. "args" is null if the program has fired a nil record. "errors" names what is wrong within them by its path, as "peer.host" or
 // "tags[1]", and is absent if nothing is. Events of functions have, behind their
-// name, "kind": "uprobe", "uretprobe", "kprobe", "kretprobe", "fentry" or "fexit". "stack" is that of [Stack.AppendJSON], and
+// name, "kind": "uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit" or
+// "tracepoint". "stack" is that of [Stack.AppendJSON], and
 // absent if the session does not ask for stacks; "stack_error" says why it is null,
 // "truncated" why callers are missing behind its last frame.
 func (e Event) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }

@@ -48,7 +48,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 }
 
 // functions are the kinds of probes that JSON names.
-var functions = map[string]reader.ProbeKind{reader.Uprobe.String(): reader.Uprobe, reader.Uretprobe.String(): reader.Uretprobe, reader.Kprobe.String(): reader.Kprobe, reader.Kretprobe.String(): reader.Kretprobe, reader.Fentry.String(): reader.Fentry, reader.Fexit.String(): reader.Fexit}
+var functions = map[string]reader.ProbeKind{reader.Uprobe.String(): reader.Uprobe, reader.Uretprobe.String(): reader.Uretprobe, reader.Kprobe.String(): reader.Kprobe, reader.Kretprobe.String(): reader.Kretprobe, reader.Fentry.String(): reader.Fentry, reader.Fexit.String(): reader.Fexit, reader.Tracepoint.String(): reader.Tracepoint}
 
 // frame is a frame in JSON.
 type frame struct {

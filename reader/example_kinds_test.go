@@ -77,3 +77,18 @@ func ExampleProbeKind_InKernel() {
 	//   req.path char * behind a pointer: true bit: 0 [] 0 0
 	//   retval mode behind a pointer: false bit: 0 [{ON 7}] 0 0
 }
+
+// A tracepoint has fields in place of arguments.
+func ExampleKernelFunction() {
+	p := reader.Probe{Kind: reader.Tracepoint, Kernel: &reader.KernelFunction{Fields: []reader.Variable{
+		{Name: "filename", Type: "char[]", Kind: reader.String, Size: 8, Offset: 8, Follow: true},
+		{Name: "pid", Type: "pid_t", Kind: reader.Int, Size: 4, Offset: 12},
+	}}}
+	p.Provider, p.Name = "sched", "sched_process_exec"
+	for _, f := range p.Kernel.Fields {
+		fmt.Printf("%v:%s:%s %s %s at %d\n", p.Kind, p.Provider, p.Name, f.Type, f.Name, f.Offset)
+	}
+	// Output:
+	// tracepoint:sched:sched_process_exec char[] filename at 8
+	// tracepoint:sched:sched_process_exec pid_t pid at 12
+}

@@ -1,11 +1,16 @@
 package reader
 
-// KernelFunction describes the arguments of a function of the kernel, at its entry, or its result.
+// KernelFunction describes the arguments of a function of the kernel, at its entry, or its result, or the
+// fields of a tracepoint.
 type KernelFunction struct {
 	// Declaration is the function as C declares it, empty if its types are not known.
 	Declaration string
 	// Params are the arguments at the entry, or retval at the return; at Fexit both.
 	Params []KernelParam
+	// Fields are those of a Tracepoint's record, and nothing else is. A value is at Offset; with Memory, the
+	// elements or the text are there. With Follow, a word at Offset says by its lower half where they are,
+	// FollowOffset bytes further in the record, and by its upper half how many bytes.
+	Fields []Variable
 	// Gone are the arguments that the return no longer has.
 	Gone []string
 	// Err says why nothing is known of its arguments, nil if they are known.

@@ -55,9 +55,11 @@ type Probe struct {
 	// Kind is USDT except for the probes that [Function.Entry], [Function.At] and
 	// [Function.Return] make, whose function is Target, and those of the kernel: their Provider
 	// is the module ("vmlinux" for the kernel itself), Location the address, and Path is empty.
+	// The Provider of a Tracepoint is its system, and Location its number.
 	Kind   ProbeKind
 	Target *Function
-	// Kernel says what the kernel's types have of its function, nil for other kinds.
+	// Kernel says what the kernel's types have of its function, or which fields a Tracepoint has, nil
+	// for other kinds.
 	Kernel *KernelFunction
 	// Source is the source code that was asked for, nil for other sites.
 	Source *Source
@@ -125,17 +127,18 @@ func (p *Probe) Of(s *Source) Probe {
 type ProbeKind uint8
 
 const (
-	USDT      ProbeKind = iota // described by a note
-	Uprobe                     // the entry, or another instruction, of a function
-	Uretprobe                  // the return from a function
-	Kprobe                     // the entry of a function of the kernel
-	Kretprobe                  // the return from a function of the kernel
-	Fentry                     // as Kprobe, by a trampoline
-	Fexit                      // as Kretprobe, by a trampoline, which keeps the arguments
+	USDT       ProbeKind = iota // described by a note
+	Uprobe                      // the entry, or another instruction, of a function
+	Uretprobe                   // the return from a function
+	Kprobe                      // the entry of a function of the kernel
+	Kretprobe                   // the return from a function of the kernel
+	Fentry                      // as Kprobe, by a trampoline
+	Fexit                       // as Kretprobe, by a trampoline, which keeps the arguments
+	Tracepoint                  // an event of the kernel
 )
 
 func (k ProbeKind) String() string {
-	return [...]string{"usdt", "uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit"}[min(k, Fexit)]
+	return [...]string{"usdt", "uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit", "tracepoint"}[min(k, Tracepoint)]
 }
 
 // InKernel reports whether the site is in the kernel, and not in a file.

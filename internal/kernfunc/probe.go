@@ -84,7 +84,7 @@ func describe(a *Param) reader.KernelParam {
 // Known returns what is known of a probe's arguments as a prototype, nil if it is not the kernel's
 // or nothing is known.
 func Known(p *reader.Probe) *prototype.Prototype {
-	if p == nil || p.Kernel == nil || p.Kernel.Err != nil {
+	if p == nil || p.Kernel == nil || p.Kernel.Err != nil || p.Kind == reader.Tracepoint {
 		return nil
 	}
 	out := &prototype.Prototype{Provider: p.Provider, Name: p.Name}

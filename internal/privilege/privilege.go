@@ -14,7 +14,7 @@ import (
 // Error says that this process may not do what attaching needs.
 type Error struct {
 	Op      string   // what was tried
-	Missing []string // capabilities that this process lacks in the initial user namespace: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_SYS_ADMIN" or "CAP_KILL"
+	Missing []string // capabilities that this process lacks in the initial user namespace: "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_SYS_ADMIN", "CAP_KILL" or "CAP_DAC_READ_SEARCH"
 	Err     error    // the kernel's answer; wraps os.ErrPermission
 }
 

@@ -14,17 +14,18 @@ import (
 type Kind uint8
 
 const (
-	USDT      Kind = iota // probes, by provider and name
-	Uprobe                // entries of functions
-	Uretprobe             // returns from functions
-	Kprobe                // entries of functions of the kernel
-	Kretprobe             // returns from these
-	Fentry                // as Kprobe, by trampolines
-	Fexit                 // as Kretprobe, by trampolines
+	USDT       Kind = iota // probes, by provider and name
+	Uprobe                 // entries of functions
+	Uretprobe              // returns from functions
+	Kprobe                 // entries of functions of the kernel
+	Kretprobe              // returns from these
+	Fentry                 // as Kprobe, by trampolines
+	Fexit                  // as Kretprobe, by trampolines
+	Tracepoint             // events of the kernel
 )
 
 // kinds has the words of kinds with which selectors begin.
-var kinds = [...]string{Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe", Fentry: "fentry", Fexit: "fexit"}
+var kinds = [...]string{Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe", Fentry: "fentry", Fexit: "fexit", Tracepoint: "tracepoint"}
 
 func (k Kind) String() string {
 	if k == USDT {
@@ -36,7 +37,7 @@ func (k Kind) String() string {
 // InFile reports whether such selectors name functions in files, or places in them.
 func (k Kind) InFile() bool { return k == Uprobe || k == Uretprobe }
 
-// InKernel reports whether such selectors name functions of the kernel.
+// InKernel reports whether such selectors name functions or tracepoints of the kernel.
 func (k Kind) InKernel() bool { return k >= Kprobe }
 
 // ByTrampoline reports whether such selectors name functions of the kernel to attach to by
@@ -48,7 +49,8 @@ type Selector struct {
 	Kind Kind
 	// Path, Provider, Name and Function are the patterns as written. Path is empty if
 	// any path matches. Function is for functions; Provider and Name are for USDT
-	// probes. For functions of the kernel, Provider is the module, empty for any.
+	// probes. For functions of the kernel, Provider is the module, empty for any. For
+	// tracepoints, Provider is the system, and Function the event.
 	Path, Provider, Name, Function string
 	// Offset is the N of FUNC+N: the distance in bytes of an instruction from the
 	// entry of the function. If ByAddress is set, the selector names no function, and
@@ -100,6 +102,11 @@ func parse(s string) (sel Selector, err error) {
 	case "kprobe", "kretprobe", "fentry", "fexit":
 		sel.Kind = Kind(slices.Index(kinds[:], first))
 		if err := sel.parseKernel(rest); err != nil {
+			return sel, err
+		}
+	case "tracepoint":
+		sel.Kind = Tracepoint
+		if err := sel.parseTracepoint(rest); err != nil {
 			return sel, err
 		}
 	default:

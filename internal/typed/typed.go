@@ -3,6 +3,8 @@
 package typed
 
 import (
+	"strings"
+
 	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -18,11 +20,16 @@ func Known(p *reader.Probe) *prototype.Prototype {
 		for i := range all {
 			if enum := Enum(&all[i]); enum != nil {
 				out.Params = append(out.Params, prototype.Param{Name: all[i].Name, Type: all[i].Type, Kind: prototype.Enumeration, Enum: enum, Size: all[i].Size, Length: -1})
+			} else if p.Kind == reader.Tracepoint && all[i].Kind == reader.Uint && strings.HasSuffix(all[i].Type, "*") {
+				out.Params = append(out.Params, prototype.Param{Name: all[i].Name, Type: all[i].Type, Kind: prototype.Pointer, Size: all[i].Size, Length: -1})
 			}
 		}
 	}
 	if p.Source != nil {
 		add(p.Source.Variables)
+	}
+	if p.Kernel != nil {
+		add(p.Kernel.Fields)
 	}
 	if p.Target != nil && p.Target.Typed != nil {
 		if p.Kind == reader.Uretprobe {
