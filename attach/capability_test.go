@@ -136,6 +136,8 @@ var needMore = map[string]string{
 	"TestEventsOfContainers":     "mounts",
 	"TestKernel*":                "addresses of the kernel take CAP_SYSLOG",
 	"TestTrampoline*":            "addresses of the kernel take CAP_SYSLOG",
+	"TestTracepoint*":            "reads tracefs, which takes CAP_DAC_READ_SEARCH",
+	"TestEveryTracepoint":        "reads tracefs, which takes CAP_DAC_READ_SEARCH",
 	"TestOverlays":               "mounts",
 	"TestPanicOnWarn":            "mounts",
 	"TestPIDNamespace":           "needs root",

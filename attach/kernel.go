@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/tracepoint"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -21,8 +22,10 @@ const (
 	kernelSlowness = 230 * time.Millisecond // each of which takes that, to attach and detach
 )
 
-// inKernel reports whether a selector names functions of the kernel.
-func (p *programs) inKernel() bool { return p.kernel != link.Auto || p.trampoline != link.Auto }
+// inKernel reports whether a selector names functions or tracepoints of the kernel.
+func (p *programs) inKernel() bool {
+	return p.kernel != link.Auto || p.trampoline != link.Auto || p.events
+}
 
 // errAllTrampolines is the error for a selector of all functions by trampolines.
 var errAllTrampolines = errors.New("a trampoline at each of the kernel's functions takes the kernel minutes to make and slows down the whole machine: name them by more than *, or take kprobe: instead")
@@ -35,8 +38,11 @@ func (p *programs) trampolineOf(probe *reader.Probe) link.Kind {
 	return p.trampoline
 }
 
-// kernelHook returns the hook at a function of the kernel.
+// kernelHook returns the hook at a function or a tracepoint of the kernel.
 func (p *programs) kernelHook(probe *reader.Probe) query.Hook {
+	if probe.Kind == reader.Tracepoint {
+		return query.Hook{Type: link.Tracepoint.ProgramType(), Attach: link.Tracepoint.AttachType(), Kernel: true, Record: tracepoint.End(probe.Kernel.Fields)}
+	}
 	if !probe.Kind.ByTrampoline() {
 		return hookOf(p.kernel)
 	}
@@ -52,7 +58,7 @@ func (p *programs) kernelHook(probe *reader.Probe) query.Hook {
 }
 
 // slow reports whether links are slow to close.
-func (p *programs) slow() bool { return p.kind.Slow() || p.kernel.Slow() }
+func (p *programs) slow() bool { return p.kind.Slow() || p.kernel.Slow() || p.events }
 
 // measureReturns finds out where the kernel's returns have the stack pointer, if calls are matched by it.
 func (p *programs) measureReturns(layout *bind.Layout) (err error) {
@@ -72,6 +78,7 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 		switch p := &plan[i].Probe; {
 		case !p.Kind.InKernel():
 			continue
+		case p.Kind == reader.Tracepoint:
 		case !p.Kind.ByTrampoline():
 			kprobes++
 		case plan[i].Reason == nil && t.programs.trampolineOf(p) == link.TrampolineOne:
@@ -95,6 +102,7 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 func checkKernelKinds(selectors []selector.Selector) (err error) {
 	for i := range selectors {
 		switch k := selectors[i].Kind; {
+		case k == selector.Tracepoint:
 		case k.ByTrampoline():
 			_, err = link.ChooseTrampolines()
 		case k.InKernel():
@@ -107,7 +115,7 @@ func checkKernelKinds(selectors []selector.Selector) (err error) {
 	return nil
 }
 
-// Hot returns how many functions of the kernel patterns leave out because they run all the time, or
+// Hot returns how many functions and tracepoints of the kernel patterns leave out because they run all the time, or
 // while programs run. Their exact names select them.
 func (t *tracing) Hot() int {
 	if t.discover == nil {

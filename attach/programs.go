@@ -28,12 +28,15 @@ type programs struct {
 	kernel link.Kind // for functions of the kernel; Auto if no selector names any
 	// trampoline is for functions of the kernel that call programs by trampolines.
 	trampoline link.Kind
+	events     bool          // selectors name tracepoints of the kernel
 	sharing    *site.Sharing // of links by processes; nil if they are few
 }
 
 // Fits chooses how functions of the kernel are attached to, before they are looked for.
 func (p *programs) Fits(s *selector.Selector) (err error) {
 	switch {
+	case s.Kind == selector.Tracepoint:
+		p.events = true
 	case s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0 && s.MatchKernel(kernfunc.Kernel, "any", 0):
 		return errAllTrampolines
 	case s.Kind.ByTrampoline() && p.trampoline == link.Auto:

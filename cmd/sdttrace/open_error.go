@@ -15,7 +15,7 @@ import (
 // bpftraceKinds are kinds of probes that other tools have, and bpftraceEvents kinds that may
 // as well be names of providers: bpftrace has them with three parts, as in interval:s:1.
 var (
-	bpftraceKinds  = []string{"usdt", "tracepoint", "rawtracepoint", "kfunc", "kretfunc"}
+	bpftraceKinds  = []string{"usdt", "rawtracepoint", "kfunc", "kretfunc"}
 	bpftraceEvents = []string{"profile", "interval", "software", "hardware"}
 )
 
@@ -29,7 +29,7 @@ func unattached(user context.Context, probes []string, err error) error {
 	if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
 		for _, probe := range probes {
 			if kind, rest, _ := strings.Cut(probe, ":"); slices.Contains(bpftraceKinds, kind) || slices.Contains(bpftraceEvents, kind) && strings.Contains(rest, ":") {
-				err = fmt.Errorf("%w; %s: as in bpftrace is unknown here: USDT probes are [PATH:]PROVIDER:NAME, functions uprobe:PATH:FUNC, those of the kernel kprobe:FUNC or fentry:FUNC", err, kind)
+				err = fmt.Errorf("%w; %s: as in bpftrace is unknown here: USDT probes are [PATH:]PROVIDER:NAME, functions uprobe:PATH:FUNC, those of the kernel kprobe:FUNC or fentry:FUNC, its events tracepoint:SYSTEM:EVENT", err, kind)
 				break
 			}
 		}

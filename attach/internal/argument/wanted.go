@@ -107,7 +107,7 @@ func (a *Wanted) Fits(selectors []selector.Selector) error {
 		}
 		return nil
 	}
-	kernel, kernelReturn := has(selector.Kprobe) || has(selector.Fentry) || has(selector.Fexit), has(selector.Kretprobe) || has(selector.Fexit)
+	kernel, kernelReturn := has(selector.Kprobe) || has(selector.Fentry) || has(selector.Fexit) || has(selector.Tracepoint), has(selector.Kretprobe) || has(selector.Fexit)
 	_, result := a.Types[Retval]
 	switch entry, ret := has(selector.Uprobe) || kernel, has(selector.Uretprobe) || kernelReturn; {
 	case len(a.Casts) > 0 && !has(selector.Uprobe) && !has(selector.Uretprobe):

@@ -112,7 +112,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	}
 	switch {
 	case p.Kernel != nil:
-		key.probe = fmt.Sprint(p.Kernel.Params, p.Kernel.Gone, p.Kernel.Err)
+		key.probe = fmt.Sprint(p.Kernel.Params, p.Kernel.Fields, p.Kernel.Gone, p.Kernel.Err)
 	case b.known(p) != nil:
 		key.probe = p.Provider + ":" + p.Name
 	}
@@ -218,6 +218,8 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 		}
 	}
 	switch {
+	case p.Kind == reader.Tracepoint:
+		b.bindTracepoint(sc, s)
 	case p.Kind.InKernel():
 		b.bindKernel(sc, s, regs)
 	case s.Local:

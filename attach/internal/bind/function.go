@@ -272,7 +272,7 @@ func (u *OptionUse) seeVariables(sc *Schema, p *reader.Probe) {
 		j := slices.IndexFunc(sc.Fields, func(f shape.Field) bool { return f.Name == name })
 		var lacks argument.Lacking
 		switch {
-		case p.Target == nil && p.Source == nil:
+		case p.Target == nil && p.Source == nil && p.Kind != reader.Tracepoint:
 		case j >= 0 && !errors.As(sc.Fields[j].Err, &lacks):
 			u.usesVariable[i] = true
 		case u.noVariable[i] != nil:

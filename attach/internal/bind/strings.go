@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/internal/record"
@@ -165,6 +166,12 @@ func (t *StringArg) ofGo() *StringArg {
 
 // lengthArg returns the argument that holds a length, nil if there is none.
 func lengthArg(p *reader.Probe, name string) *notes.Arg {
+	if p.Kind == reader.Tracepoint {
+		if f := argument.Find(p.Kernel.Fields, name); f == nil || f.Err != nil {
+			return nil
+		}
+		return &notes.Arg{}
+	}
 	if p.Kernel != nil && p.Kind != reader.Kretprobe {
 		args := p.Arguments()
 		for i := range args {

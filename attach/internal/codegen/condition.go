@@ -113,7 +113,7 @@ var jumps = map[jump]asm.JumpOp{
 // R1.
 func (g *generator) forget(r asm.Register) {
 	unknown := regContext
-	if g.kind.hook.ByTrampoline() {
+	if !g.kind.hook.HasRegisters() {
 		unknown = regCounters
 	}
 	g.emit(

@@ -109,15 +109,15 @@ func (g *generator) countFault(done string) {
 		asm.FnGetAttachCookie.Call(),
 		asm.StoreMem(asm.R10, faultKey, asm.R0, asm.Word),
 	)
-	if g.kind.hook.ByTrampoline() {
+	switch {
+	case g.kind.hook.ByTrampoline():
 		g.loadFunction(asm.R1)
-	} else {
+	case g.kind.hook.HasRegisters():
 		g.emit(asm.LoadMem(asm.R1, regContext, g.sig.IP, asm.DWord))
+	default:
+		g.emit(asm.Mov.Imm(asm.R1, 0))
 	}
-	g.emit(
-		asm.And.Imm(asm.R1, 0xfff),
-		asm.StoreMem(asm.R10, faultKey+4, asm.R1, asm.Word),
-	)
+	g.emit(asm.And.Imm(asm.R1, 0xfff), asm.StoreMem(asm.R10, faultKey+4, asm.R1, asm.Word))
 	g.onMap(g.refs.Faults.FD(), asm.FnMapLookupElem, asm.R10, faultKey)
 	g.emit(
 		asm.JNE.Imm(asm.R0, 0, found),

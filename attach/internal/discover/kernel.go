@@ -21,7 +21,7 @@ var loadKernel = kernfunc.Load
 // kernel.
 var kernelKinds = [...]reader.ProbeKind{
 	selector.Kprobe: reader.Kprobe, selector.Kretprobe: reader.Kretprobe,
-	selector.Fentry: reader.Fentry, selector.Fexit: reader.Fexit,
+	selector.Fentry: reader.Fentry, selector.Fexit: reader.Fexit, selector.Tracepoint: reader.Tracepoint,
 }
 
 // Unpatched returns functions of the kernel that cannot be traced, by their numbers in BTF.
@@ -32,7 +32,7 @@ func (d *Search) Unpatched() []uint32 {
 	return d.table.Unpatched()
 }
 
-// InKernel reports whether a selector names functions of the kernel.
+// InKernel reports whether a selector names functions or tracepoints of the kernel.
 func InKernel(selectors []selector.Selector) bool {
 	return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind.InKernel() })
 }
@@ -45,6 +45,9 @@ func (d *Search) onlyKernel() bool {
 // kernel keeps the functions of the kernel that selectors name. If several name one, the first gives
 // it its name.
 func (d *Search) kernel() error {
+	if err := d.tracepoints(); err != nil || !slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind.InKernel() && s.Kind != selector.Tracepoint }) {
+		return err
+	}
 	table, err := loadKernel()
 	if err != nil {
 		return err
@@ -56,7 +59,7 @@ func (d *Search) kernel() error {
 			return nil
 		}
 		for kind, of := range kernelKinds {
-			if of == 0 {
+			if of == 0 || of == reader.Tracepoint {
 				continue
 			}
 			if name := d.namedKernel(f, selector.Kind(kind)); name != "" {
@@ -93,8 +96,8 @@ func (d *Search) namedKernel(f *kernfunc.Function, kind selector.Kind) (name str
 	return name
 }
 
-// Hot returns how many functions of the kernel were left out, since their calls never end and no
-// selector names them exactly.
+// Hot returns how many functions and tracepoints of the kernel were left out, since their calls never end
+// and no selector names them exactly.
 func (d *Search) Hot() (n int) {
 	for _, of := range d.hot {
 		n = max(n, of)
@@ -105,6 +108,9 @@ func (d *Search) Hot() (n int) {
 // noKernel is noMatch for a selector of functions of the kernel.
 func (d *Search) noKernel(i int) error {
 	s := &d.selectors[i]
+	if s.Kind == selector.Tracepoint {
+		return d.noTracepoint(i)
+	}
 	err := fmt.Errorf("%w %s in the kernel", ErrNoFunction, s.String())
 	if n := d.hot[i]; n > 0 {
 		return fmt.Errorf("%w, except %d that run all the time, or while a program of this tracing runs: name such a function exactly", err, n)

@@ -15,6 +15,7 @@ import (
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/tracepoint"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -55,6 +56,7 @@ type Search struct {
 	matched   []bool
 	hot       []int                 // by selector: functions of the kernel that were left out
 	table     *kernfunc.Table       // of the kernel, if a selector names its functions
+	events    *tracepoint.Events    // of the kernel, if a selector names its tracepoints
 	near      []near                // by selector: what one without a match may have meant
 	again     bool                  // not the first look
 	words     [][]string            // by selector, see wordsOf

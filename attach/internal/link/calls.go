@@ -21,6 +21,8 @@ type Calls interface {
 	LinkKernel(g *Group, sites []int) (fd int, err error)
 	// OpenKprobe opens a perf event on a function of the kernel.
 	OpenKprobe(g *Group, s *Site) (fd int, err error)
+	// OpenTracepoint opens a perf event on a tracepoint of the kernel.
+	OpenTracepoint(g *Group, s *Site) (fd int, err error)
 	// OpenUprobe opens a perf event on a uprobe at a site.
 	OpenUprobe(g *Group, s *Site) (fd int, err error)
 	// LinkEvent links the group's program to a perf event.
@@ -292,6 +294,16 @@ func (kernelCalls) OpenKprobe(g *Group, s *Site) (fd int, err error) {
 	if g.Returns {
 		attr.Config = 1 // PERF_PROBE_CONFIG_IS_RETPROBE, kernel/events/core.c
 	}
+	r, err := shield.Syscall(unix.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), ^uintptr(0), 0, ^uintptr(0), unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return 0, fmt.Errorf("perf_event_open: %w", err)
+	}
+	return int(r), nil
+}
+
+func (kernelCalls) OpenTracepoint(_ *Group, s *Site) (fd int, err error) {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Config: s.Offset}
+	// Programs run on all processors, although the event is for one.
 	r, err := shield.Syscall(unix.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&attr)), ^uintptr(0), 0, ^uintptr(0), unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return 0, fmt.Errorf("perf_event_open: %w", err)

@@ -27,6 +27,7 @@ type Group struct {
 	PID     int         // the only process in which the sites fire, 0 for all processes
 	Ended   func() bool // reports whether the process of PID has ended; unused if PID is 0
 	Kernel  bool        // the sites are functions of the kernel, and Offset their addresses
+	Events  bool        // or its tracepoints, and Offset their numbers
 	Returns bool        // the sites are returns from functions
 	Session bool        // the program runs at their entry and again when they return
 

@@ -41,6 +41,8 @@ func (k *refusing) LinkKernel(g *Group, sites []int) (int, error) { return k.Lin
 
 func (k *refusing) OpenKprobe(g *Group, s *Site) (int, error) { return k.OpenUprobe(g, s) }
 
+func (k *refusing) OpenTracepoint(g *Group, s *Site) (int, error) { return k.OpenUprobe(g, s) }
+
 func (k *refusing) OpenUprobe(_ *Group, s *Site) (int, error) {
 	k.asked = append(k.asked, fmt.Sprintf("open %d", s.Offset))
 	if err := k.events[s.Offset]; err != nil {

@@ -27,6 +27,9 @@ const (
 	// types of a [When]:
 	TrampolineMany // links of many functions
 	TrampolineOne  // a link for each function, as the program is
+
+	// For tracepoints of the kernel:
+	Tracepoint // see tracepoint.go
 )
 
 // mechanisms has the mechanism of each kind, the best first.
@@ -40,6 +43,8 @@ var mechanisms = [...]mechanism{
 
 	TrampolineMany: {name: "tracing_multi", program: ebpf.Tracing, attach: attachTrampolines},
 	TrampolineOne:  {name: "tracing", program: ebpf.Tracing, attach: attachTrampolines},
+
+	Tracepoint: tracepointEvents,
 }
 
 // mechanism is what a kind of link is and does.

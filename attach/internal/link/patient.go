@@ -32,6 +32,10 @@ func (p patient) OpenKprobe(g *Group, s *Site) (int, error) {
 	return p.wait(g, func() (int, error) { return p.Calls.OpenKprobe(g, s) })
 }
 
+func (p patient) OpenTracepoint(g *Group, s *Site) (int, error) {
+	return p.wait(g, func() (int, error) { return p.Calls.OpenTracepoint(g, s) })
+}
+
 func (p patient) LinkEvent(g *Group, event int, cookie uint64) (int, error) {
 	return p.wait(g, func() (int, error) { return p.Calls.LinkEvent(g, event, cookie) })
 }

@@ -49,14 +49,17 @@ func attachPerf(ctx context.Context, a *attempt) error {
 			a.links = append(a.links, l)
 			continue
 		}
-		if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_ADMIN) {
+		if errors.Is(err, os.ErrPermission) && !a.Events && !privilege.Has(unix.CAP_SYS_ADMIN) {
 			// kernel/events/core.c: perf_uprobe_event_init requires it.
 			return &privilege.Error{Op: "attach to " + a.Path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
 		}
 		if whole := a.wholeError(err); whole != nil {
 			return whole
 		}
-		if a.outcomes[i] = siteError(err); a.Kernel {
+		switch a.outcomes[i] = siteError(err); {
+		case a.Events:
+			a.outcomes[i] = tracepointError(err)
+		case a.Kernel:
 			a.outcomes[i] = kernelError(err)
 		}
 	}
@@ -74,7 +77,7 @@ func (a *attempt) attachEvent(s *Site) (Link, error) {
 	}
 	fd, err := a.calls.LinkEvent(a.Group, event, s.Cookie)
 	if err != nil {
-		if errors.Is(err, unix.EINVAL) {
+		if errors.Is(err, unix.EINVAL) && !a.Events {
 			err = fmt.Errorf("%w, which need no attach type, and programs that do not sleep: %w", errProgram, err)
 		}
 		if errors.As(err, new(*heldError)) {
@@ -83,7 +86,7 @@ func (a *attempt) attachEvent(s *Site) (Link, error) {
 		}
 		return Link{}, errors.Join(err, shield.Close(event))
 	}
-	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: a.Kernel, fd: fd, event: event}
+	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: a.Kernel && !a.Events, fd: fd, event: event}
 	if a.ended() {
 		return Link{}, errors.Join(unix.ESRCH, l.Stop(), shield.Close(event))
 	}
@@ -92,7 +95,10 @@ func (a *attempt) attachEvent(s *Site) (Link, error) {
 
 // openEvent opens the perf event.
 func (a *attempt) openEvent(s *Site) (fd int, err error) {
-	if a.Kernel {
+	switch {
+	case a.Events:
+		return a.calls.OpenTracepoint(a.Group, s)
+	case a.Kernel:
 		return a.calls.OpenKprobe(a.Group, s)
 	}
 	return a.calls.OpenUprobe(a.Group, s)

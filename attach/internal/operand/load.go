@@ -65,9 +65,15 @@ func (l Location) Load(dst, context asm.Register) asm.Instructions {
 	if l.Zero {
 		return asm.Instructions{asm.Mov.Imm(dst, 0)}
 	}
+	if l.Record {
+		return asm.Instructions{asm.Mov.Reg(dst, context)}
+	}
 	ins := asm.Instructions{asm.LoadMem(dst, context, l.Off, asm.DWord)}
-	if l.Saved {
-		ins = asm.Instructions{asm.LoadMem(dst, asm.R10, SavedAt+l.Off, asm.DWord)}
+	switch {
+	case l.Saved:
+		ins[0] = asm.LoadMem(dst, asm.R10, SavedAt+l.Off, asm.DWord)
+	case l.Field:
+		ins[0] = asm.LoadMem(dst, context, l.Off, map[uint8]asm.Size{1: asm.Byte, 2: asm.Half, 4: asm.Word, 8: asm.DWord}[l.Size])
 	}
 	if l.Shift != 0 {
 		ins = append(ins, asm.RSh.Imm(dst, int32(l.Shift)))

@@ -30,6 +30,9 @@ type Location struct {
 	// Saved says that the context has no registers: the program has put the word on its stack, at
 	// SavedAt + Off.
 	Saved bool
+	// Record says that the location is the address of the context, which is a tracepoint's record, and
+	// Field that it is a value of Size bytes there.
+	Record, Field bool
 }
 
 // RegistersOf returns the table for a program of machine m and class c, traced on

@@ -89,7 +89,7 @@ func (pl *Planner) Plan(p *reader.Probe, pid int) Decision {
 		if p.Kernel != nil && p.Kernel.Uncertain {
 			s.note("the kernel has several functions of this name, and does not say which of them can be traced")
 		}
-		if p.Kernel != nil && p.Kind.ByTrampoline() {
+		if s.Reason = p.SiteErr; p.Kernel != nil && p.Kind.ByTrampoline() {
 			s.Reason = p.Kernel.NoTrampoline
 		}
 		s.Path = ""

@@ -167,10 +167,16 @@ type Hook struct {
 	Sleeps bool            // programs may have memory brought in that is not resident
 	// Kernel says that the site is in the kernel: pointers may lead to its memory.
 	Kernel bool
+	// Record is where the record of a tracepoint ends, 0 for other sites. The kernel attaches a program only
+	// to tracepoints whose records have all that it may load.
+	Record int
 	// Function is the name in BTF of the only function of the kernel that programs can be attached to;
 	// empty if there may be many.
 	Function string
 }
+
+// HasRegisters reports whether the context of programs begins with registers.
+func (h *Hook) HasRegisters() bool { return h.Type == ebpf.Kprobe }
 
 // ByTrampoline reports whether a trampoline calls programs: their context has no registers.
 func (h *Hook) ByTrampoline() bool { return h.Type == ebpf.Tracing }

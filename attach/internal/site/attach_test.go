@@ -53,6 +53,8 @@ func (k *kernel) LinkKernel(g *link.Group, sites []int) (int, error) { return k.
 
 func (k *kernel) OpenKprobe(_ *link.Group, s *link.Site) (int, error) { return k.link(s.Offset) }
 
+func (k *kernel) OpenTracepoint(_ *link.Group, s *link.Site) (int, error) { return k.link(s.Offset) }
+
 func (k *kernel) OpenUprobe(_ *link.Group, s *link.Site) (int, error) { return k.link(s.Offset) }
 
 func (k *kernel) LinkEvent(*link.Group, int, uint64) (int, error) { return k.link() }

@@ -106,6 +106,9 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if s.Probe.Kind.InKernel() && !gr.Kernel {
 		gr.Kernel, gr.kernel, gr.Path = true, g.Kernel, "the kernel"
 		gr.Returns = s.Probe.Kind == reader.Kretprobe || s.Probe.Kind == reader.Fexit
+		if gr.Events = s.Probe.Kind == reader.Tracepoint; gr.Events {
+			gr.kernel = link.Tracepoint
+		}
 		if s.Probe.Kind.ByTrampoline() {
 			gr.kernel = g.Trampoline(&s.Probe)
 			if gr.One = gr.kernel == link.TrampolineOne; !gr.One {

@@ -61,6 +61,7 @@ provider: elfgen internal/await internal/btfgen internal/owned internal/record i
 provider/providertest: event/args internal/btfgen internal/record internal/selector internal/tap notes provider
 reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
 internal/kernfunc: internal/selector notes prototype reader
+internal/tracepoint: internal/privilege notes reader
 internal/typed: prototype reader
 symbols/internal/span
 symbols/internal/cfi: internal/safeelf
@@ -80,7 +81,7 @@ profile: event internal/printable symbols total
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms internal/procfs reader symbols
 attach/internal/filter: event internal/grammar reader
-attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector reader symbols
+attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/tracepoint reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
@@ -89,7 +90,7 @@ attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/i
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
 attach/internal/argument: attach/internal/operand internal/selector internal/shape notes reader symbols
-attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile internal/typed notes prototype reader symbols
+attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile internal/tracepoint internal/typed notes prototype reader symbols
 attach/internal/numbering: attach/internal/bind attach/internal/discover attach/internal/site reader
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
@@ -98,7 +99,7 @@ attach/internal/load: attach/internal/bind attach/internal/cgroups attach/intern
 attach/internal/source: attach/internal/bind attach/internal/cgroups attach/internal/discover attach/internal/query attach/internal/site attach/internal/tally event internal/container internal/decode internal/kernel internal/record internal/rendezvous internal/ring internal/selector internal/tracefile reader
 attach/internal/recorder: attach/internal/bind attach/internal/clock attach/internal/naming attach/internal/numbering attach/internal/source event internal/container internal/decode internal/record internal/shape internal/tracefile reader
 attach/internal/local: attach/internal/bind attach/internal/clock attach/internal/discover attach/internal/filter attach/internal/process attach/internal/query attach/internal/site attach/internal/source internal/privilege internal/procfs internal/rendezvous internal/selector notes reader
-attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile notes prototype reader symbols total
+attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile internal/tracepoint notes prototype reader symbols total
 attach/argasm: attach/internal/operand notes reader
 attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
@@ -124,9 +125,9 @@ cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/in
 cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs internal/x86 notes reader
 cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector prototype reader
 cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
-cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/watch notes prototype reader
+cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/tracepoint internal/watch notes prototype reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
-cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernfunc internal/printable internal/procfs internal/selector notes prototype reader
+cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernfunc internal/printable internal/procfs internal/selector internal/tracepoint notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
 cmd/sdttrace/internal/word: attach internal/selector
 cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate

@@ -26,6 +26,9 @@ func Probes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.Shel
 	if kind, rest, ok := strings.Cut(prefix, ":"); ok && slices.Contains(kernelKinds, kind) {
 		return completeKernel(kind, rest)
 	}
+	if kind, rest, ok := strings.Cut(prefix, ":"); ok && kind == selector.Tracepoint.String() {
+		return completeTracepoints(rest)
+	}
 	seen := map[string]bool{}
 	var out []string
 	for p := range liveProbes(cmd) {

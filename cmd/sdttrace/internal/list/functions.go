@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/tracepoint"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -48,6 +49,12 @@ type listedVariable struct {
 func variablesOf(p *reader.Probe) (all []listedVariable) {
 	var variables []reader.Variable
 	switch {
+	case p.Kind == reader.Tracepoint:
+		for i := range p.Kernel.Fields {
+			if f := &p.Kernel.Fields[i]; tracepoint.Shown(f) {
+				variables = append(variables, *f)
+			}
+		}
 	case p.Kernel != nil:
 		for i := range p.Kernel.Params {
 			a := &p.Kernel.Params[i]

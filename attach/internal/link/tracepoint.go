@@ -1,0 +1,16 @@
+package link
+
+import (
+	"fmt"
+
+	"github.com/cilium/ebpf"
+)
+
+// tracepointEvents attaches by one perf event per tracepoint of the kernel, whose number is the offset of its
+// site.
+var tracepointEvents = mechanism{name: "perf event on a tracepoint", program: ebpf.TracePoint, attachment: ebpf.AttachNone, slow: true, attach: attachPerf}
+
+// tracepointError explains why the kernel refused a tracepoint.
+func tracepointError(err error) error {
+	return fmt.Errorf("the kernel does not let programs be attached to this tracepoint, or its module is gone: %w", err)
+}
