@@ -107,22 +107,28 @@ func PlanOf(found discover.Sites) Plan {
 // AtReturns puts the probes at return instructions that the planner names in place of return
 // probes. It is called before sites are decided about.
 func (p Plan) AtReturns(planner *plan.Planner) Plan {
-	for i := 0; i < len(p); i++ {
-		if s := &p[i]; s.Probe.Kind == reader.Uretprobe && !s.Local && s.Reason == nil {
-			probes := planner.Returns(&s.Probe, s.PID)
-			if len(probes) == 0 {
-				continue
-			}
-			sites := make(Plan, len(probes))
-			for j := range sites {
-				sites[j] = *s
-				sites[j].Probe = probes[j]
-			}
-			p = slices.Replace(p, i, i+1, sites...)
-			i += len(sites) - 1
+	var out Plan // what becomes of p[:behind]
+	behind := 0
+	for i := range p {
+		s := &p[i]
+		if s.Probe.Kind != reader.Uretprobe || s.Local || s.Reason != nil {
+			continue
+		}
+		probes := planner.Returns(&s.Probe, s.PID)
+		if len(probes) == 0 {
+			continue
+		}
+		out = append(out, p[behind:i]...)
+		behind = i + 1
+		for _, probe := range probes {
+			out = append(out, *s)
+			out[len(out)-1].Probe = probe
 		}
 	}
-	return p
+	if behind == 0 {
+		return p
+	}
+	return append(out, p[behind:]...)
 }
 
 // Decide decides about all sites, except local and refused ones. When ctx is done, it ends with

@@ -1,6 +1,7 @@
 package list
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -38,6 +39,10 @@ func (t *table) without(name string) {
 // gap is between columns.
 const gap = "  "
 
+// maxPadded is the most characters of a column where no terminal limits it: one symbol of C++ with
+// thousands of characters would make every line as long.
+const maxPadded = 100
+
 // write writes the table: its names, and a line for each row.
 func (t *table) write(w io.Writer) error {
 	widths := t.fit()
@@ -45,17 +50,17 @@ func (t *table) write(w io.Writer) error {
 	for i, c := range t.columns {
 		names[i] = c.name
 	}
-	b := t.line(names, widths)
+	b := bufio.NewWriter(w)
+	b.WriteString(t.line(names, widths))
 	for _, row := range t.rows {
-		b += t.line(row, widths)
+		b.WriteString(t.line(row, widths))
 		for i, c := range t.columns {
 			if c.below && widths[i] < 0 && row[i] != "-" && row[i] != "" {
-				b += wrapped(row[i], t.width)
+				b.WriteString(wrapped(row[i], t.width))
 			}
 		}
 	}
-	_, err := io.WriteString(w, b)
-	return err
+	return b.Flush()
 }
 
 // fit returns the widths of columns, negative for what is left out.
@@ -70,6 +75,9 @@ func (t *table) fit() []int {
 		room -= widths[i] + len(gap)
 	}
 	if t.width == 0 {
+		for i := range widths {
+			widths[i] = min(widths[i], maxPadded)
+		}
 		return widths
 	}
 	whole := slices.Clone(widths)
@@ -126,7 +134,10 @@ func (t *table) line(cells []string, widths []int) string {
 		case c.right:
 			line += fmt.Sprintf("%*s"+gap, widths[i], cell)
 		default:
-			line += fmt.Sprintf("%-*s"+gap, widths[i], shorten(cell, widths[i], c.end))
+			if t.width > 0 {
+				cell = shorten(cell, widths[i], c.end)
+			}
+			line += fmt.Sprintf("%-*s"+gap, widths[i], cell)
 		}
 	}
 	line = strings.TrimRight(line, " ")

@@ -1,7 +1,9 @@
 package list
 
 import (
+	"bytes"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -84,5 +86,23 @@ func TestTextFits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTableGrows checks that the work for a table grows with its size alone, and that one long cell
+// does not make all lines as long.
+func TestTableGrows(t *testing.T) {
+	table := table{columns: []column{{name: "ADDRESS"}, {name: "PROBE"}, {name: "REFUSED"}}}
+	for i := range 20_000 {
+		table.rows = append(table.rows, []string{fmt.Sprintf("%#x", i), "uprobe:prog:f", "a reason"})
+	}
+	table.rows[7][1] += strings.Repeat("x", 100_000)
+	var before, after runtime.MemStats
+	var out bytes.Buffer
+	runtime.ReadMemStats(&before)
+	err := table.write(&out)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; err != nil || took > 64<<20 || out.Len() > 4<<20 {
+		t.Errorf("%d bytes were written and %d allocated, %v", out.Len(), took, err)
 	}
 }
