@@ -130,7 +130,7 @@ func (set *instructionSet) executable(t *testing.T, driver string) func(func([]f
 			return true
 		}
 		if testing.Short() { // on an emulated machine
-			left := 4096
+			left := 2048
 			if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
 				left = 768 // perf events are slow to close
 			}
