@@ -46,10 +46,10 @@ govulncheck:
 # Programs with the race detector sleep for a second before they end, and the
 # tests run very many.
 test: export GORACE = atexit_sleep_ms=0
-test: tools check
+test: tools
 	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=2000x
 
-# check has vetted what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,
+# check vets what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,
 # which are more than the inputs that it gets there.
 TEST = $(GO) test -vet off -timeout 30m
 PLAIN = $(shell ci/plain)
