@@ -26,7 +26,7 @@ const newest = "newest"
 var kernels = []kernel{
 	{"6.1", "bookworm", "arm64", least}, // the kernel is that of 6.1-amd64
 	{newest, "trixie-backports", "amd64", most},
-	{"6.1", "bookworm", "amd64", more},
+	{"6.1", "bookworm", "amd64", most},
 	{"6.12", "trixie", "amd64", little}, // attaches as the newest does
 }
 

@@ -9,9 +9,8 @@ import (
 // same kernel or with the same mechanism, is left out: a part of the long suites runs,
 // chosen by a flag of the test binary for each package.
 var (
-	most = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(nil)}
-	// more leaves out what depends on the processor alone, which is that of another machine.
-	more = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(processor)}
+	// most leaves out what depends on the processor alone, which "make test" tests on amd64.
+	most = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(processor)}
 	// little is what depends on the processor, and on how the kernel attaches and reads
 	// memory. It leaves out what becomes of many processes, files and tracers, and how
 	// groups, intervals and pairs are added up.
@@ -22,7 +21,7 @@ var (
 	// processor are tests of how files are searched and frames are named, in which a kernel's
 	// part is a copy of memory that TestStackOfGo and TestByStack read as well, or news of
 	// mappings, which attach/internal/maplog tests.
-	processor = []string{"BareCallers", "ByStackIsThatOfEvents", "(By)?(Unwound)?StackOfC", "ManySearches", "PrototypesByName", "StackOfEnded"}
+	processor = []string{"AllocationsOfSites", "BareCallers", "ByStackIsThatOfEvents", "(By)?(Unwound)?StackOfC", "ManySearches", "PrototypesByName", "StackOfEnded"}
 
 	others = []string{
 		"Aggregate.*", "BytesCompared", "CloseMeanwhile", "Crowd", "DeadSemaphores", "EndedProcesses", "Growth", "Links",

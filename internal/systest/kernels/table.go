@@ -61,24 +61,21 @@ that was.
 
 // writeParts writes which kernels run a part of some suites.
 func writeParts(b *strings.Builder, results []result) {
-	var partly, unnamed []string
+	var partly []string
 	for _, r := range results {
 		part := r.kernel.part["attach"]
 		if part == little["attach"] || part == least["attach"] {
 			partly = append(partly, r.kernel.String())
-		}
-		if part == little["attach"] || part == more["attach"] {
-			unnamed = append(unnamed, r.kernel.String())
 		}
 	}
 	fmt.Fprintf(b, `
 The machines do not run attach's tests of shared memory and of recordings: internal/ring,
 internal/rendezvous and provider test the kernel's part in these. %s
 run only the other tests that depend on the processor, or on how the kernel attaches and
-reads memory. %s leave out how frames of C are named and files are searched,
-which depends on the processor: newest-amd64 and 6.1-arm64 test it. The machines run
-cmd/sdttrace's tests of commands that are held until they are traced.
-`, strings.Join(partly, " and "), strings.Join(unnamed, " and "))
+reads memory. How frames of C are named and files are searched depends on the processor: "make test"
+and 6.1-arm64 test it. The machines run cmd/sdttrace's tests of commands that are held until they
+are traced.
+`, strings.Join(partly, " and "))
 }
 
 // writeYama writes what became of the tests at each level of Yama.
