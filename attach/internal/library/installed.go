@@ -10,8 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"sync"
 
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -29,7 +28,7 @@ func Installed(name string) []string {
 			break
 		}
 	}
-	for _, path := range installedLibraries(name) {
+	for _, path := range (&linkerCache{}).libraries(name) {
 		if !slices.Contains(out, path) {
 			out = append(out, path)
 		}
@@ -37,19 +36,28 @@ func Installed(name string) []string {
 	return out
 }
 
-// installedLibraries returns the libraries called name that the dynamic linker would
-// find.
-func installedLibraries(name string) []string {
-	if cache, err := os.ReadFile("/etc/ld.so.cache"); err == nil {
-		var found []string
-		for library, path := range cached(cache) {
-			if library == name {
-				found = append(found, path)
-			}
+// linkerCache is the dynamic linker's cache, which is read when it is first needed. The zero value is one.
+type linkerCache struct {
+	once sync.Once
+	text []byte
+}
+
+func (c *linkerCache) read() []byte {
+	c.once.Do(func() { c.text, _ = os.ReadFile("/etc/ld.so.cache") }) // without it there are directories
+	return c.text
+}
+
+// libraries returns the paths of libraries of a name, as the dynamic linker would find them
+// without any program's own directories.
+func (c *linkerCache) libraries(name string) []string {
+	var found []string
+	for library, path := range cached(c.read()) {
+		if string(library) == name {
+			found = append(found, string(path))
 		}
-		if len(found) > 0 {
-			return found
-		}
+	}
+	if len(found) > 0 {
+		return found
 	}
 	return inDirectories(name)
 }
@@ -67,8 +75,8 @@ func Like(name string) string {
 	}
 	paths := map[string]string{}
 	for library, path := range cached(cache) {
-		if paths[stem(library)] == "" {
-			paths[stem(library)] = path
+		if paths[stem(string(library))] == "" {
+			paths[stem(string(library))] = string(path)
 		}
 	}
 	if path := paths[stem(name)]; path != "" || len(stem(name)) < 3 {
@@ -111,8 +119,8 @@ const (
 
 // cached returns the libraries of the dynamic linker's cache, with their paths; often one per
 // architecture.
-func cached(cache []byte) iter.Seq2[string, string] {
-	return func(yield func(name, path string) bool) {
+func cached(cache []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, path []byte) bool) {
 		if len(cache) < cacheHeader || !bytes.HasPrefix(cache, []byte(cacheMagic)) {
 			return
 		}
@@ -121,7 +129,7 @@ func cached(cache []byte) iter.Seq2[string, string] {
 		for ; count > 0 && len(entries) >= cacheEntry; count-- {
 			// The offsets of strings count from the beginning of the file.
 			key, value := binary.NativeEndian.Uint32(entries[4:]), binary.NativeEndian.Uint32(entries[8:])
-			if path := at(cache, value); filepath.IsAbs(path) && !yield(at(cache, key), path) {
+			if path := at(cache, value); bytes.HasPrefix(path, []byte("/")) && !yield(at(cache, key), path) {
 				return
 			}
 			entries = entries[cacheEntry:]
@@ -129,10 +137,11 @@ func cached(cache []byte) iter.Seq2[string, string] {
 	}
 }
 
-// at returns the NUL-terminated string at an offset, "" if there is none.
-func at(b []byte, off uint32) string {
+// at returns the NUL-terminated string at an offset, none if that is not in b.
+func at(b []byte, off uint32) []byte {
 	if uint64(off) >= uint64(len(b)) {
-		return ""
+		return nil
 	}
-	return unix.ByteSliceToString(b[off:])
+	text, _, _ := bytes.Cut(b[off:], []byte{0})
+	return text
 }

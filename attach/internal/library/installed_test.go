@@ -33,7 +33,7 @@ func FuzzCached(f *testing.F) {
 	f.Add(cache)
 	f.Fuzz(func(t *testing.T, cache []byte) {
 		for library, path := range cached(cache) {
-			if !filepath.IsAbs(path) || !bytes.Contains(cache, []byte(path)) || !bytes.Contains(cache, []byte(library)) {
+			if !filepath.IsAbs(string(path)) || !bytes.Contains(cache, path) || !bytes.Contains(cache, library) {
 				t.Errorf("%q is found at %q", library, path)
 			}
 		}

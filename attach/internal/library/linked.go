@@ -18,6 +18,7 @@ const maxLinked = 4096
 // LD_LIBRARY_PATH.
 func Linked(program string) []string {
 	paths := []string{resolved(program)}
+	var cache linkerCache
 	var inherited []string // DT_RPATH of the program
 	for i := 0; i < len(paths) && len(paths) < maxLinked; i++ {
 		file, err := procfs.OpenFile(paths[i])
@@ -31,7 +32,7 @@ func Linked(program string) []string {
 				inherited = dirs
 			}
 			for _, name := range f.Dynamic(elf.DT_NEEDED) {
-				for _, path := range find(name, append(dirs, inherited...)) {
+				for _, path := range find(&cache, name, append(dirs, inherited...)) {
 					if path = resolved(path); !slices.Contains(paths, path) {
 						paths = append(paths, path)
 					}
@@ -45,15 +46,15 @@ func Linked(program string) []string {
 
 // runPaths returns the directories in which an object's libraries are.
 func runPaths(f *safeelf.File, tag elf.DynTag, path string) (dirs []string) {
-	origin := strings.NewReplacer("$ORIGIN", filepath.Dir(path), "${ORIGIN}", filepath.Dir(path))
 	for _, list := range f.Dynamic(tag) {
-		dirs = append(dirs, filepath.SplitList(origin.Replace(list))...)
+		list = strings.ReplaceAll(list, "${ORIGIN}", filepath.Dir(path))
+		dirs = append(dirs, filepath.SplitList(strings.ReplaceAll(list, "$ORIGIN", filepath.Dir(path)))...)
 	}
 	return dirs
 }
 
 // find returns where a library may be.
-func find(name string, dirs []string) []string {
+func find(cache *linkerCache, name string, dirs []string) []string {
 	if strings.Contains(name, "/") {
 		return []string{name}
 	}
@@ -63,7 +64,7 @@ func find(name string, dirs []string) []string {
 			return []string{path}
 		}
 	}
-	return installedLibraries(name)
+	return cache.libraries(name)
 }
 
 // resolved returns a path without symbolic links, if there is a file.

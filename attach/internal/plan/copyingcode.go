@@ -212,24 +212,33 @@ func takesOwnAddress(f *safeelf.File) bool {
 // each calls visit with the addresses, and targets, of all that may be an instruction with an
 // opcode and a distance of four bytes, and with the code before it, until visit returns true.
 func each(f *safeelf.File, s *elf.SectionHeader, opcode string, visit func(before []byte, at, target uint64) bool) bool {
-	const most, reach = 256 << 20, 64
-	code := make([]byte, min(s.FileSize, most))
-	n, _ := f.ReadAt(code, int64(s.Offset))
-	code = code[:n]
-	for i := 0; ; i++ {
-		next := bytes.Index(code[i:], []byte(opcode))
-		if next < 0 {
+	const most, reach, window = 256 << 20, 64, 256 << 10
+	r := io.NewSectionReader(f, int64(s.Offset), int64(min(s.FileSize, most)))
+	size := len(opcode) + 4
+	buf := make([]byte, window)
+	// Code from address s.Addr+first on is in buf, and was visited before from.
+	for first, kept, from := 0, 0, 0; ; {
+		n, err := io.ReadFull(r, buf[kept:])
+		code := buf[:kept+n]
+		last := max(len(code)-size+1, from)
+		for i := from; i < last; i++ {
+			next := bytes.Index(code[i:], []byte(opcode))
+			if next < 0 || i+next >= last {
+				break
+			}
+			i += next
+			end := i + size
+			distance := int64(int32(f.ByteOrder.Uint32(code[end-4:])))
+			if visit(code[max(i-reach, 0):i], s.Addr+uint64(first+i), s.Addr+uint64(first+end)+uint64(distance)) {
+				return true
+			}
+		}
+		if err != nil {
 			return false
 		}
-		i += next
-		end := i + len(opcode) + 4
-		if end > len(code) {
-			return false
-		}
-		distance := int64(int32(f.ByteOrder.Uint32(code[end-4:])))
-		if visit(code[max(i-reach, 0):i], s.Addr+uint64(i), s.Addr+uint64(end)+uint64(distance)) {
-			return true
-		}
+		drop := max(last-reach, 0)
+		kept = copy(buf, code[drop:])
+		first, from = first+drop, last-drop
 	}
 }
 
