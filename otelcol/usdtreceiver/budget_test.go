@@ -209,3 +209,28 @@ func TestReload(t *testing.T) {
 		t.Errorf("%d links are left, want %d", got, none)
 	}
 }
+
+// TestBudget checks that events beyond the budget are left out and counted, and that a trace which
+// fails does not stop another.
+func TestBudget(t *testing.T) {
+	sink := &consumertest.LogsSink{}
+	tel := componenttest.NewTelemetry()
+	start(t, 1, tel, func(set receiver.Settings) (component.Component, error) {
+		return usdtreceiver.NewFactory().CreateLogs(t.Context(), set, config(
+			usdtreceiver.Trace{Probes: []string{"otelshop:sale"}, Target: here(), Where: "nothing_of_that_name > 1", Logs: &usdtreceiver.Logs{}},
+			usdtreceiver.Trace{Name: "few", Probes: []string{"otelshop:sale"}, Target: here(), MaxEventsPerSecond: 10, Logs: &usdtreceiver.Logs{}},
+		), sink)
+	})
+	const fired = 500 // not so many that the trace is suspended
+	for i := range fired {
+		sale.Fire("fig", int64(i), "")
+	}
+	var o map[string]int64
+	eventually(t, "events are not accounted for", func() bool {
+		o = outcomes(t, tel, "few")
+		return int64(sink.LogRecordCount())+o["over_budget"]+o["lost"] == fired
+	})
+	if o["fired"] != fired || o["over_budget"] == 0 || sink.LogRecordCount() < 10 {
+		t.Errorf("%d records, telemetry says %v", sink.LogRecordCount(), o)
+	}
+}

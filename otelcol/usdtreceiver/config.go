@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"time"
 
@@ -23,7 +24,7 @@ type Config struct {
 type Trace struct {
 	// Name is what metrics, logs and spans are called; empty for PROVIDER.NAME of each probe.
 	Name string `mapstructure:"name"`
-	// Probes are selectors, [PATH:]PROVIDER:NAME or uprobe:PATH:FUNC, of metrics and logs.
+	// Probes are selectors, [PATH:]PROVIDER:NAME or uprobe:PATH:FUNC, of metrics, logs and profiles.
 	Probes []string `mapstructure:"probes"`
 	Target Target   `mapstructure:"target"`
 	// Where is a condition on arguments, which the kernel tests.
@@ -40,9 +41,10 @@ type Trace struct {
 	// Suspension is how long the trace is then detached; 0 means 30s.
 	Suspension time.Duration `mapstructure:"suspension"`
 
-	Metrics *Metrics `mapstructure:"metrics"`
-	Logs    *Logs    `mapstructure:"logs"`
-	Spans   *Spans   `mapstructure:"spans"`
+	Metrics  *Metrics  `mapstructure:"metrics"`
+	Logs     *Logs     `mapstructure:"logs"`
+	Spans    *Spans    `mapstructure:"spans"`
+	Profiles *Profiles `mapstructure:"profiles"`
 }
 
 // Target says which processes are traced; see attach.Target.
@@ -69,6 +71,10 @@ type Metrics struct {
 	Start string   `mapstructure:"start"`
 	End   string   `mapstructure:"end"`
 	Key   []string `mapstructure:"key"`
+	// MaxPending bounds the starts that wait for their ends; 0 means 4096, or 256 for
+	// each processor. Beyond, the oldest are
+	// lost, and counted.
+	MaxPending int `mapstructure:"max_pending"`
 	// By are arguments, pid, tid, cpu, uid, comm, cgroup, container or pod, which become attributes.
 	By []string `mapstructure:"by"`
 	// MaxGroups bounds the values of By; events beyond count for "(other)". 0 means 1000.
@@ -96,14 +102,37 @@ type Spans struct {
 	// Key names arguments by which starts and ends are matched; empty for the thread, the
 	// goroutine or the call.
 	Key []string `mapstructure:"key"`
+	// MaxPending is that of Metrics.
+	MaxPending int `mapstructure:"max_pending"`
 	// Slower leaves out spans that took no longer.
 	Slower time.Duration `mapstructure:"slower"`
 	// Parent is the argument with the W3C traceparent of the parent.
 	Parent string `mapstructure:"parent"`
 }
 
+// Profiles says what the kernel adds up by the calls that led to Probes.
+type Profiles struct {
+	// Value is the argument that is added up; empty to count events only.
+	Value string `mapstructure:"value"`
+	// Unit is the unit of Value; empty for nanoseconds of durations, and count.
+	Unit string `mapstructure:"unit"`
+	// MaxFrames is the largest number of calls of a stack; 0 means 127.
+	MaxFrames int `mapstructure:"max_frames"`
+	// Unwind finds callers by the tables of .eh_frame instead of frame pointers, at a cost: the
+	// kernel copies the top of the stack.
+	Unwind bool `mapstructure:"unwind"`
+	// By are arguments and others, as of Metrics, which become attributes of samples.
+	By []string `mapstructure:"by"`
+	// MaxGroups bounds the stacks, with what By says, of an interval; events beyond count for
+	// "(other)". 0 means 1000.
+	MaxGroups int `mapstructure:"max_groups"`
+	// Interval is the time that a profile covers; 0 means 10s.
+	Interval time.Duration `mapstructure:"interval"`
+}
+
 const (
 	defaultInterval  = 10 * time.Second
+	minInterval      = 10 * time.Millisecond
 	defaultMaxGroups = 1000
 	defaultMaxEvents = 1000
 )
@@ -149,16 +178,21 @@ func (t *Trace) validate() error {
 	if err := t.options().Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	if t.Metrics == nil && t.Logs == nil && t.Spans == nil {
-		bad("nothing becomes of the events: want metrics, logs or spans")
+	if t.Metrics == nil && t.Logs == nil && t.Spans == nil && t.Profiles == nil {
+		bad("nothing becomes of the events: want metrics, logs, spans or profiles")
+	}
+	if t.Profiles != nil {
+		if err := t.validateProfiles(); err != nil {
+			errs = append(errs, fmt.Errorf("profiles: %w", err))
+		}
 	}
 	if m := t.Metrics; m != nil {
 		if err := m.validate(); err != nil {
 			errs = append(errs, fmt.Errorf("metrics: %w", err))
 		}
 	}
-	if needs := t.Logs != nil || t.Metrics != nil && t.Metrics.Start == ""; needs == (len(t.Probes) == 0) {
-		bad("probes: metrics and logs need some, spans and metrics with a start have start and end instead")
+	if needs := t.Logs != nil || t.Profiles != nil || t.Metrics != nil && t.Metrics.Start == ""; needs == (len(t.Probes) == 0) {
+		bad("probes: metrics, logs and profiles need some, spans and metrics with a start have start and end instead")
 	}
 	for _, probe := range t.Probes {
 		if _, err := selector.Parse(probe); err != nil {
@@ -171,7 +205,7 @@ func (t *Trace) validate() error {
 				errs = append(errs, fmt.Errorf("spans: start and end: %w", err))
 			}
 		}
-		if err := (&attach.PairOptions{Key: s.Key, Slower: s.Slower}).Validate(); err != nil {
+		if err := t.pairOptions().Validate(); err != nil {
 			errs = append(errs, fmt.Errorf("spans: %w", err))
 		}
 	}
@@ -186,6 +220,8 @@ func (m *Metrics) validate() error {
 		return errors.New("process is for probes; name pid in by for the time between two")
 	case !latency && len(m.Key) > 0:
 		return errors.New("key matches start and end")
+	case !latency && m.MaxPending != 0 || m.MaxPending < 0:
+		return fmt.Errorf("max_pending: %d is no number of starts", m.MaxPending)
 	case latency:
 		for _, probe := range []string{m.Start, m.End} {
 			if _, err := selector.Parse(probe); err != nil {
@@ -207,12 +243,37 @@ func (m *Metrics) validate() error {
 		return fmt.Errorf("scale: %d is not between 0 and %d", m.Scale, attach.MaxScale)
 	case m.Scale > 0 && m.Start == "" && !slices.Contains(m.Show, "histogram"):
 		return errors.New("scale: there is no histogram")
-	case m.Interval < 0 || m.Interval > 0 && m.Interval < 10*time.Millisecond:
-		return fmt.Errorf("interval: %v is less than 10ms", m.Interval)
+	case m.Interval < 0 || m.Interval > 0 && m.Interval < minInterval:
+		return fmt.Errorf("interval: %v is less than %v", m.Interval, minInterval)
 	case m.MaxGroups < 0:
 		return fmt.Errorf("max_groups: %d is negative", m.MaxGroups)
 	}
 	return nil
+}
+
+func (t *Trace) validateProfiles() error {
+	p := t.Profiles
+	for _, name := range []string{"probe", "pid", "stack"} {
+		if slices.Contains(p.By, name) {
+			return fmt.Errorf("by: samples have %s in any case", name)
+		}
+	}
+	switch {
+	case p.Unit != "" && p.Value == "":
+		return errors.New("unit belongs to value")
+	case p.Interval < 0 || p.Interval > 0 && p.Interval < minInterval:
+		return fmt.Errorf("interval: %v is less than %v", p.Interval, minInterval)
+	case p.MaxGroups < 0:
+		return fmt.Errorf("max_groups: %d is negative", p.MaxGroups)
+	}
+	return t.profiled().Validate()
+}
+
+// profiled returns the options for profiles.
+func (t *Trace) profiled() *attach.Options {
+	o := t.options()
+	o.Stack, o.Unwind = cmp.Or(t.Profiles.MaxFrames, attach.MaxStack), t.Profiles.Unwind
+	return o
 }
 
 // suspension returns how long the trace is detached if it exceeds its budget.
@@ -228,4 +289,21 @@ func (t *Trace) options() *attach.Options {
 		Target: attach.Target{PIDs: p.PIDs, Children: p.Children, Comm: p.Comm, Exe: p.Exe, Cgroup: p.Cgroup, Container: p.Container, Pod: p.Pod},
 		Where:  t.Where, Rescan: rescan, Await: true, Prototypes: prototype.Known(),
 	}
+}
+
+// pairOptions returns how pairs are matched.
+func (t *Trace) pairOptions() *attach.PairOptions {
+	s := t.Spans
+	return &attach.PairOptions{Key: s.Key, Slower: s.Slower, MaxPending: cmp.Or(s.MaxPending, defaultPending()), RingSize: t.ringSize()}
+}
+
+// defaultPending returns how many starts wait at most: what a machine has in flight, and many times what
+// the kernel gives each processor of such a map (kernel/bpf/bpf_lru_list.c, LOCAL_FREE_TARGET).
+func defaultPending() int { return max(4096, 256*runtime.NumCPU()) }
+
+// ringSize returns the size of the kernel's buffer: for as many bytes as the events of a second may be,
+// within bounds. Its pages are the largest part of a trace's memory.
+func (t *Trace) ringSize() int {
+	const of, least, most = 512, 512 << 10, 4 << 20 // of a record with its strings
+	return min(max(cmp.Or(t.MaxEventsPerSecond, defaultMaxEvents)*of, least), most)
 }

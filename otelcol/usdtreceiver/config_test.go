@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
 
 	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
 )
@@ -57,7 +58,7 @@ func TestConfigRefused(t *testing.T) {
 		"traces: [{probes: ['a:b']}]": "traces::0: nothing becomes of the events",
 		"traces: [{probes: ['a:b'], logs: {}}, {probes: ['a'], logs: {}}]": "traces::1: probes",
 		"traces: [{logs: {}}]": "traces::0: probes",
-		"traces: [{probes: ['a:b'], spans: {start: 'a:b', end: 'a:c'}}]":                     "probes: metrics and logs need some",
+		"traces: [{probes: ['a:b'], spans: {start: 'a:b', end: 'a:c'}}]":                     "probes: metrics, logs and profiles need some",
 		"traces: [{probes: ['a:b'], where: 'x >', logs: {}}]":                                "Where",
 		"traces: [{probes: ['a:b'], target: {pod: web}, logs: {}}]":                          "Pod",
 		"traces: [{probes: ['a:b'], target: {pids: [1], comm: x}, logs: {}}]":                "Target",
@@ -75,6 +76,17 @@ func TestConfigRefused(t *testing.T) {
 		"traces: [{probes: ['a:b'], metrics: {temporality: both}}]":                          "metrics: temporality",
 		"traces: [{probes: ['a:b'], metrics: {key: [x]}}]":                                   "metrics: key",
 		"traces: [{metrics: {start: 'a:b', end: 'a:c', value: x, show: [sum]}}]":             "metrics: value",
+		"traces: [{profiles: {}}]":                                                           "traces::0: probes",
+		"traces: [{probes: ['a:b'], profiles: {unit: ms}}]":                                  "profiles: unit",
+		"traces: [{probes: ['a:b'], profiles: {by: [pid]}}]":                                 "profiles: by",
+		"traces: [{probes: ['a:b'], profiles: {max_frames: 128}}]":                           "profiles: option Stack",
+		"traces: [{probes: ['a:b'], profiles: {max_frames: -1}}]":                            "profiles: option Stack",
+		"traces: [{probes: ['a:b'], profiles: {interval: 1ms}}]":                             "profiles: interval",
+		"traces: [{probes: ['a:b'], profiles: {max_groups: -1}}]":                            "profiles: max_groups",
+		"traces: [{probes: ['a:b'], profiles: {show: [sum]}}]":                               "show",
+		"traces: [{probes: ['a:b'], metrics: {max_pending: 1}}]":                             "metrics: max_pending",
+		"traces: [{metrics: {start: 'a:b', end: 'a:c', max_pending: -1}}]":                   "metrics: max_pending",
+		"traces: [{spans: {start: 'a:b', end: 'a:c', max_pending: -1}}]":                     "spans: option MaxPending",
 		"traces: [{metrics: {start: 'a:b'}}]":                                                "metrics",
 		"traces: [{spans: {start: 'a:b'}}]":                                                  "spans",
 		"traces: [{spans: {start: 'a:b', end: 'a:c', slower: -1s}}]":                         "Slower",
@@ -98,12 +110,13 @@ func TestLifecycle(t *testing.T) {
 	m, err1 := f.CreateMetrics(t.Context(), set, cfg, sink)
 	l, err2 := f.CreateLogs(t.Context(), set, cfg, sink)
 	s, err3 := f.CreateTraces(t.Context(), set, cfg, sink)
-	if err1 != nil || err2 != nil || err3 != nil {
-		t.Fatal(err1, err2, err3)
+	p, err4 := f.(xreceiver.Factory).CreateProfiles(t.Context(), set, cfg, sink)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
+		t.Fatal(err1, err2, err3, err4)
 	}
 	for _, r := range []interface {
 		Shutdown(context.Context) error
-	}{m, l, s} {
+	}{m, l, s, p} {
 		if err := r.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}

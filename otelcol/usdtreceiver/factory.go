@@ -5,7 +5,9 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
 )
 
 // Type is what the receiver is called in the collector's file.
@@ -13,11 +15,12 @@ var Type = component.MustNewType("usdt")
 
 const scopeName = "github.com/go-usdt/usdt/otelcol/usdtreceiver"
 
-// NewFactory returns the receiver's factory, which a distribution of the collector contains.
+// NewFactory returns the receiver's factory, which a distribution of the collector contains. It is also an
+// [xreceiver.Factory], for profiles.
 func NewFactory() receiver.Factory {
-	return receiver.NewFactory(Type,
+	return xreceiver.NewFactory(Type,
 		func() component.Config { return &Config{} },
-		receiver.WithMetrics(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
+		xreceiver.WithMetrics(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
 			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Metrics == nil {
 					return nil
@@ -25,7 +28,7 @@ func NewFactory() receiver.Factory {
 				return &metricsTask{trace: t}
 			})
 		}, component.StabilityLevelDevelopment),
-		receiver.WithLogs(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
+		xreceiver.WithLogs(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
 			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Logs == nil {
 					return nil
@@ -33,12 +36,20 @@ func NewFactory() receiver.Factory {
 				return &logsTask{trace: t}
 			})
 		}, component.StabilityLevelDevelopment),
-		receiver.WithTraces(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
+		xreceiver.WithTraces(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
 			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Spans == nil {
 					return nil
 				}
 				return &spansTask{trace: t}
+			})
+		}, component.StabilityLevelDevelopment),
+		xreceiver.WithProfiles(func(_ context.Context, set receiver.Settings, cfg component.Config, next xconsumer.Profiles) (xreceiver.Profiles, error) {
+			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
+				if t.Profiles == nil {
+					return nil
+				}
+				return &profilesTask{trace: t}
 			})
 		}, component.StabilityLevelDevelopment),
 	)

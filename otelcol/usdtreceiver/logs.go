@@ -28,7 +28,9 @@ const (
 )
 
 func (t *logsTask) run(ctx context.Context, e *env) error {
-	s, err := attach.OpenEvents(ctx, t.trace.Probes, nil, t.trace.options())
+	s, err := opening(ctx, func() (*attach.Session, error) {
+		return attach.OpenEvents(ctx, t.trace.Probes, &attach.EventOptions{RingSize: t.trace.ringSize()}, t.trace.options())
+	})
 	if err != nil {
 		return ended(ctx, err)
 	}

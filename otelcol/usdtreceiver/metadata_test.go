@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
 
 	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
 )
@@ -44,7 +45,7 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("type %s, want %s", f.Type(), meta.Type)
 	}
 	stable := map[component.StabilityLevel]string{component.StabilityLevelDevelopment: "development"}
-	for signal, level := range map[string]component.StabilityLevel{"metrics": f.MetricsStability(), "logs": f.LogsStability(), "traces": f.TracesStability()} {
+	for signal, level := range map[string]component.StabilityLevel{"metrics": f.MetricsStability(), "logs": f.LogsStability(), "traces": f.TracesStability(), "profiles": f.(xreceiver.Factory).ProfilesStability()} {
 		if !slices.Contains(meta.Status.Stability[stable[level]], signal) {
 			t.Errorf("%s are %v, and not so in metadata.yaml", signal, level)
 		}

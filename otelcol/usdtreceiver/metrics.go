@@ -44,7 +44,7 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 		if len(m.By) == 0 {
 			most = 0 // there is one group
 		}
-		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most, Scale: m.Scale}, t.trace.options())
+		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most, Scale: m.Scale, MaxPending: cmp.Or(m.MaxPending, defaultPending())}, t.trace.options())
 	}
 	what := attach.Count()
 	for i, name := range m.shows() {
@@ -65,7 +65,7 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 }
 
 func (t *metricsTask) run(ctx context.Context, e *env) error {
-	s, err := t.open(ctx)
+	s, err := opening(ctx, func() (totals, error) { return t.open(ctx) })
 	if err != nil {
 		return ended(ctx, err)
 	}
@@ -91,7 +91,12 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 		}
 		return err
 	}
-	tick := time.NewTicker(cmp.Or(t.trace.Metrics.Interval, defaultInterval))
+	return every(ctx, s, cmp.Or(t.trace.Metrics.Interval, defaultInterval), give)
+}
+
+// every calls give at intervals until s is done, and then once more for the events since the last time.
+func every(ctx context.Context, s totals, interval time.Duration, give func() error) error {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -100,7 +105,6 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 				return ended(ctx, err, s.Close())
 			}
 		case <-s.Done():
-			// Also the events since the last time.
 			return ended(ctx, errors.Join(s.Stop(), give(), s.Close()))
 		}
 	}
@@ -155,14 +159,9 @@ func (b *metricBuilder) add(g *total.Group) {
 	keys, key := g.By, scopeKey{}
 	probe := m.Start
 	if m.Start == "" && !g.Other {
-		probe, _ = keys[0].Value.(string)
+		probe = text(keys[0].Value)
 		if keys = keys[1:]; m.Process {
-			switch pid := keys[0].Value.(type) {
-			case uint64:
-				key.pid = int(pid)
-			case int64:
-				key.pid = int(pid)
-			}
+			key.pid = pidOf(keys[0].Value)
 			keys = keys[1:]
 		}
 	}
@@ -175,8 +174,8 @@ func (b *metricBuilder) add(g *total.Group) {
 			probe = b.t.trace.Probes[0]
 		}
 	}
-	name := probe[strings.LastIndexByte(probe, ':')+1:]
-	key.provider = strings.TrimSuffix(probe[:len(probe)-len(name)], ":")
+	provider, name := split(probe)
+	key.provider = provider
 	if len(b.t.trace.Probes) == 0 || g.Other { // a selector, which may have a path
 		key.provider = key.provider[strings.LastIndexByte(key.provider, ':')+1:]
 	}
@@ -201,6 +200,29 @@ func (b *metricBuilder) add(g *total.Group) {
 	if len(g.Hist) > 0 {
 		b.histogram(key, base+".histogram", unit, keys, g)
 	}
+}
+
+// split returns the two parts of a probe's name.
+func split(probe string) (provider, name string) {
+	name = probe[strings.LastIndexByte(probe, ':')+1:]
+	return strings.TrimSuffix(probe[:len(probe)-len(name)], ":"), name
+}
+
+// text returns the value of a key that is text.
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// pidOf returns the value of a key that is the number of a process, 0 if it is not known.
+func pidOf(v any) int {
+	switch pid := v.(type) {
+	case uint64:
+		return int(pid)
+	case int64:
+		return int(pid)
+	}
+	return 0
 }
 
 // metric returns the metric of a name, which make makes if it is new.

@@ -97,13 +97,13 @@ func (p *process) peak(t *testing.T) int64 {
 }
 
 // runCollector runs the built collector with a configuration. Its own telemetry is served at own.
-func runCollector(t *testing.T, config string) *process {
+func runCollector(t *testing.T, config string, args ...string) *process {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return begins(t, "", collector(t), "--config", file)
+	return begins(t, "", collector(t), append(args, "--config", file)...)
 }
 
 // ownTelemetry is the part of a configuration that serves the collector's own telemetry.

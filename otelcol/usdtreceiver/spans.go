@@ -24,7 +24,9 @@ func (t *spansTask) signal() string { return "traces" }
 
 func (t *spansTask) run(ctx context.Context, e *env) error {
 	w := t.trace.Spans
-	p, err := attach.OpenPairs(ctx, w.Start, w.End, &attach.PairOptions{Key: w.Key, Slower: w.Slower}, t.trace.options())
+	p, err := opening(ctx, func() (*attach.Pairs, error) {
+		return attach.OpenPairs(ctx, w.Start, w.End, t.trace.pairOptions(), t.trace.options())
+	})
 	if err != nil {
 		return ended(ctx, err)
 	}
