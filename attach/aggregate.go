@@ -56,7 +56,7 @@ type totals struct {
 // When ctx is done, OpenAggregate returns its cause; afterwards tracing ends, as
 // by Stop. opts may be nil. Stack is refused unless groups are by stack.
 func OpenAggregate(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
-	o, err := opts.ofTotals(ctx, what.wanted.By, what.interval)
+	o, err := opts.ofTotals(ctx, what.wanted.By, what.interval, what.ringSize)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +74,14 @@ func openAggregate(ctx context.Context, selectors []string, what Aggregation, o 
 
 // ofTotals returns the settings of tracing that records no events, and groups them by keys, and by
 // intervals of recordings.
-func (o *Options) ofTotals(ctx context.Context, by []string, interval time.Duration) (*settings, error) {
+func (o *Options) ofTotals(ctx context.Context, by []string, interval time.Duration, ringSize int) (*settings, error) {
 	if err := usable(ctx); err != nil {
 		return nil, err
 	}
 	if o != nil && o.Stack != 0 && !slices.Contains(by, query.Stack) {
 		return nil, &OptionError{"Stack", errors.New("it applies to recorded events, and to groups by stack")}
 	}
-	out, err := o.used(nil)
+	out, err := o.used(&EventOptions{RingSize: ringSize})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ type Aggregation struct {
 	wanted   query.Computation
 	interval time.Duration
 	scale    int // of the histogram
+	ringSize int
 	err      error
 }
 
@@ -50,7 +51,7 @@ func Hist(arg string) Aggregation {
 }
 
 // And returns an Aggregation that also computes what others compute, of the same
-// argument. Call By, Bounds, Scale, MaxGroups and Interval on the result, not on others.
+// argument. Call By, Bounds, Scale, MaxGroups, RingSize and Interval on the result, not on others.
 func (a Aggregation) And(others ...Aggregation) Aggregation {
 	for _, b := range others {
 		switch {
@@ -59,8 +60,8 @@ func (a Aggregation) And(others ...Aggregation) Aggregation {
 			a.err = b.err
 		case a.wanted.Value != "" && b.wanted.Value != "" && a.wanted.Value != b.wanted.Value:
 			a.err = fmt.Errorf("%w of two arguments, %s and %s, where one is possible", ErrAggregation, a.wanted.Value, b.wanted.Value)
-		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0 || b.interval != 0 || b.scale != 0:
-			a.err = fmt.Errorf("%w: the argument of And has Bounds, Scale, By, MaxGroups or Interval: set them on the result of And", ErrAggregation)
+		case b.wanted.Bounds != nil || b.wanted.By != nil || b.wanted.MaxGroups != 0 || b.interval != 0 || b.scale != 0 || b.ringSize != 0:
+			a.err = fmt.Errorf("%w: the argument of And has Bounds, Scale, By, MaxGroups, RingSize or Interval: set them on the result of And", ErrAggregation)
 		}
 		if a.wanted.Value == "" {
 			a.wanted.Value = b.wanted.Value
@@ -125,6 +126,14 @@ func (a Aggregation) By(args ...string) Aggregation {
 // comes again. MaxGroups needs By.
 func (a Aggregation) MaxGroups(n int) Aggregation {
 	a.wanted.MaxGroups = n
+	return a
+}
+
+// RingSize returns an Aggregation with a buffer of that many bytes between the kernel and this program,
+// see [EventOptions], for events that are recorded and added up here: by stack with [Options.Unwind],
+// and by "sql" and "word".
+func (a Aggregation) RingSize(bytes int) Aggregation {
+	a.ringSize = bytes
 	return a
 }
 

@@ -56,7 +56,7 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 		if t.family != nil {
 			members = t.family.PIDs
 		}
-		t.code = naming.Open(o.Target.only(), o.Target.Via.attaches(), members)
+		t.code = naming.Open(o.Resolver, o.Target.only(), o.Target.Via.attaches(), members)
 	}
 	if err := optionError("Args", o.functionArgs.Fits(t.selectors)); err != nil {
 		return err

@@ -120,6 +120,7 @@ var needMore = map[string]string{
 	"TestStackOfEndedGo":         "names frames by this program's file, which only root may reach; TestStackOfEnded has others",
 	"TestByStackOfC":             "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
 	"TestByUnwoundStackOfC":      "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
+	"TestByStackShared":          "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
 	"TestDetachInBackground":     "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestHalt":                   "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestWrongProgram":           "perf events on uprobes need CAP_SYS_ADMIN",

@@ -68,7 +68,7 @@ func Holding(s *Session, where string) (func(*event.View) bool, error) {
 
 // OpenAggregateRecorded is OpenAggregate, but events are recorded and added up in Go.
 func OpenAggregateRecorded(ctx context.Context, selectors []string, what Aggregation, opts *Options) (*Aggregate, error) {
-	o, err := opts.ofTotals(ctx, what.wanted.By, 0)
+	o, err := opts.ofTotals(ctx, what.wanted.By, 0, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func OpenLatencyRecorded(ctx context.Context, start, end string, what *LatencyOp
 	if what == nil {
 		what = &LatencyOptions{}
 	}
-	o, err := opts.ofTotals(ctx, what.By, 0)
+	o, err := opts.ofTotals(ctx, what.By, 0, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,9 @@ type LatencyOptions struct {
 	// When there are more, the ones that have waited longest are forgotten, and
 	// counted.
 	MaxPending int
+
+	// RingSize is that of [Aggregation.RingSize].
+	RingSize int
 }
 
 const defaultMaxPending = 64 << 10
@@ -86,7 +89,7 @@ func OpenLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if what == nil {
 		what = &LatencyOptions{}
 	}
-	o, err := opts.ofTotals(ctx, what.By, what.Interval)
+	o, err := opts.ofTotals(ctx, what.By, what.Interval, what.RingSize)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/prototype"
+	"github.com/go-usdt/usdt/symbols"
 )
 
 // Options say what is traced, and how, by [Open], [OpenAggregate] and all others that return a
@@ -81,6 +82,9 @@ type Options struct {
 	// see RingSize. Unwind needs Stack. On arm64 it finds no callers of probes that Go
 	// declares; Stack alone does.
 	Unwind bool
+	// Resolver names the code of stacks; nil for one that the session makes and closes. Sessions with
+	// one Resolver read the symbols of each file once, within one bound on memory. Close it after them.
+	Resolver *symbols.Resolver
 
 	// Where is a condition on the arguments of probes, such as
 	//

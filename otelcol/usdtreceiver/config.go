@@ -116,7 +116,7 @@ type Profiles struct {
 	Value string `mapstructure:"value"`
 	// Unit is the unit of Value; empty for nanoseconds of durations, and count.
 	Unit string `mapstructure:"unit"`
-	// MaxFrames is the largest number of calls of a stack; 0 means 127.
+	// MaxFrames is the largest number of calls of a stack; 0 means 64.
 	MaxFrames int `mapstructure:"max_frames"`
 	// Unwind finds callers by the tables of .eh_frame instead of frame pointers, at a cost: the
 	// kernel copies the top of the stack.
@@ -135,6 +135,7 @@ const (
 	minInterval      = 10 * time.Millisecond
 	defaultMaxGroups = 1000
 	defaultMaxEvents = 1000
+	defaultFrames    = 64
 )
 
 // shown are the words of Show.
@@ -272,7 +273,7 @@ func (t *Trace) validateProfiles() error {
 // profiled returns the options for profiles.
 func (t *Trace) profiled() *attach.Options {
 	o := t.options()
-	o.Stack, o.Unwind = cmp.Or(t.Profiles.MaxFrames, attach.MaxStack), t.Profiles.Unwind
+	o.Stack, o.Unwind = cmp.Or(t.Profiles.MaxFrames, defaultFrames), t.Profiles.Unwind
 	return o
 }
 

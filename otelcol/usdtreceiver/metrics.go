@@ -44,7 +44,7 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 		if len(m.By) == 0 {
 			most = 0 // there is one group
 		}
-		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most, Scale: m.Scale, MaxPending: cmp.Or(m.MaxPending, defaultPending())}, t.trace.options())
+		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most, Scale: m.Scale, MaxPending: cmp.Or(m.MaxPending, defaultPending()), RingSize: t.trace.ringSize()}, t.trace.options())
 	}
 	what := attach.Count()
 	for i, name := range m.shows() {
@@ -61,7 +61,7 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 	if m.Process {
 		by = append(by, "pid")
 	}
-	return attach.OpenAggregate(ctx, t.trace.Probes, what.By(append(by, m.By...)...).MaxGroups(most), t.trace.options())
+	return attach.OpenAggregate(ctx, t.trace.Probes, what.By(append(by, m.By...)...).MaxGroups(most).RingSize(t.trace.ringSize()), t.trace.options())
 }
 
 func (t *metricsTask) run(ctx context.Context, e *env) error {

@@ -24,6 +24,9 @@ func (t *profilesTask) of() *Trace { return t.trace }
 
 func (t *profilesTask) signal() string { return "profiles" }
 
+// copied is the size of the buffer for copies of stacks, 16 KiB each.
+const copied = 8 << 20
+
 // ownKeys is how many keys groups have before those of By: probe, pid and stack.
 const ownKeys = 3
 
@@ -35,8 +38,15 @@ func (t *profilesTask) run(ctx context.Context, e *env) error {
 	}
 	by := append([]string{"probe", "pid", "stack"}, p.By...)
 	what = what.By(by...).MaxGroups(cmp.Or(p.MaxGroups, defaultMaxGroups))
+	if p.Unwind {
+		what = what.RingSize(copied)
+	}
+	resolver, release := useSymbols()
+	defer release()
+	o := t.trace.profiled()
+	o.Resolver = resolver
 	s, err := opening(ctx, func() (*attach.Aggregate, error) {
-		return attach.OpenAggregate(ctx, t.trace.Probes, what, t.trace.profiled())
+		return attach.OpenAggregate(ctx, t.trace.Probes, what, o)
 	})
 	if err != nil {
 		return ended(ctx, err)

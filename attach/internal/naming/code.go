@@ -18,6 +18,7 @@ import (
 // Code names the code of the processes in which probes fire.
 type Code struct {
 	resolver *symbols.Resolver
+	shared   bool        // the resolver is the caller's, who closes it
 	log      *maplog.Log // nil if the kernel reports no mappings
 
 	mu        sync.Mutex // no file is read while it is locked
@@ -34,9 +35,12 @@ type Code struct {
 // Open returns what names code. It looks at once at processes that are known from the start,
 // since they may end soon. If logged is set and the kernel reports mappings to this process, it
 // also knows processes that have ended before anybody looked at them: those of pids, or of members and
-// what they start, or all.
-func Open(pids []int, logged bool, members func() ([]int, error)) *Code {
-	c := &Code{resolver: symbols.NewResolver(nil), processes: map[int]*knownProcess{}}
+// what they start, or all. resolver is the caller's, or nil for one that Close closes.
+func Open(resolver *symbols.Resolver, pids []int, logged bool, members func() ([]int, error)) *Code {
+	c := &Code{resolver: resolver, shared: resolver != nil, processes: map[int]*knownProcess{}}
+	if !c.shared {
+		c.resolver = symbols.NewResolver(nil)
+	}
 	if logged {
 		if log, err := maplog.Open(pids, members); err == nil {
 			c.log = log
@@ -221,7 +225,7 @@ func (c *Code) Closed() bool { return c != nil && c.closed.Load() }
 
 // Late closes what was opened after close.
 func (c *Code) Late() {
-	if c.Closed() {
+	if c.Closed() && !c.shared {
 		c.resolver.Close()
 	}
 }
@@ -259,6 +263,9 @@ func (c *Code) Close() error {
 	select {
 	case <-done:
 	case <-time.After(maxAside):
+	}
+	if c.shared {
+		return nil
 	}
 	return c.resolver.Close()
 }

@@ -18,7 +18,7 @@ import (
 // that the kernel reports was lost, and that a process that has ended keeps its names, and is
 // counted once.
 func TestCodeAfterLoss(t *testing.T) {
-	c := Open(nil, true, nil)
+	c := Open(nil, nil, true, nil)
 	defer c.Close()
 	if c.log == nil {
 		_, err := unix.PerfEventOpen(&unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_DUMMY}, -1, 0, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -80,7 +80,7 @@ func TestCodeAfterLoss(t *testing.T) {
 // TestCodeOutOfReach checks that a process does not count as ended because it cannot be read for
 // now.
 func TestCodeOutOfReach(t *testing.T) {
-	c := Open(nil, false, nil)
+	c := Open(nil, nil, false, nil)
 	defer c.Close()
 	pid := os.Getpid()
 	s := c.Process(pid)
@@ -108,7 +108,7 @@ func TestCodeOutOfReach(t *testing.T) {
 // that files which are opened when it does are also closed.
 func TestCodeClosedLate(t *testing.T) {
 	path, pid := ownCat(t)
-	c := Open(nil, false, nil)
+	c := Open(nil, nil, false, nil)
 	answer, answered, looked := make(chan bool), make(chan error), make(chan bool)
 	c.Aside(func() {
 		<-answer

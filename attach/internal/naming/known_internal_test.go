@@ -26,7 +26,7 @@ func TestNamesBesideReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	c := Open(nil, false, nil)
+	c := Open(nil, nil, false, nil)
 	defer c.Close()
 	read := make(chan struct{})
 	go func() {
