@@ -7,8 +7,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/selected"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -94,8 +94,8 @@ func (t Target) checked() (Target, error) {
 	case t.Comm == "" && t.Exe == "":
 	case len(t.PIDs) > 0:
 		return t, &OptionError{"Target", errors.New("PIDs exclude Comm and Exe")}
-	case len(t.Comm) >= codegen.CommSize:
-		return t, &OptionError{"Comm", fmt.Errorf("%q is longer than the %d bytes that the kernel keeps of a name", t.Comm, codegen.CommSize-1)}
+	case len(t.Comm) >= selected.CommSize:
+		return t, &OptionError{"Comm", fmt.Errorf("%q is longer than the %d bytes that the kernel keeps of a name", t.Comm, selected.CommSize-1)}
 	}
 	for _, pid := range t.PIDs {
 		if pid <= 0 {

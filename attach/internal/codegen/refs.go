@@ -3,6 +3,7 @@ package codegen
 import (
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach/internal/selected"
 	"github.com/go-usdt/usdt/internal/kernel"
 )
 
@@ -18,7 +19,7 @@ type Refs struct {
 	Namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
 	Processes *ebpf.Map            // by PID: when each one was started; nil for all processes
 	Lifetimes bool                 // processes are also identified by when they were started
-	Selected  *Selected            // nil for all processes
+	Selected  *selected.Processes  // nil for all processes
 	// ControlGroups names the ones in which probes fire; nil if nobody asks
 	ControlGroups *Groups
 	Faults        *ebpf.Map // see FaultsSpec; nil without a condition

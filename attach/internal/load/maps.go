@@ -111,7 +111,7 @@ func Turn(m *ebpf.Map, off, since uint64) error {
 // AddSelection selects processes by what the kernel knows about each.
 func (m *Maps) AddSelection(o *Selecting) (err error) {
 	if m.Selection, err = newSelection(o); m.Selection != nil {
-		m.Selected = &m.Selection.Selected
+		m.Selected = &m.Selection.Processes
 	}
 	return err
 }

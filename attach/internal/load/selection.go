@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/cgroups"
-	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/process"
+	"github.com/go-usdt/usdt/attach/internal/selected"
 	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -20,7 +20,7 @@ import (
 
 // selection selects processes.
 type selection struct {
-	codegen.Selected
+	selected.Processes
 	path   string         // of the executable; "" for any
 	last   exeFile        // in exe
 	groups *cgroups.Watch // of containers; nil for any
@@ -66,7 +66,7 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 	if o.Comm == "" && o.Exe == "" && o.Cgroup == "" && o.Groups == nil {
 		return nil, nil
 	}
-	s := &selection{Selected: codegen.Selected{Comm: o.Comm, At: map[string]int32{}}, path: o.Exe}
+	s := &selection{Processes: selected.Processes{Comm: o.Comm, At: map[string]int32{}}, path: o.Exe}
 	if o.Cgroup != "" {
 		group, err := process.OpenCgroup(o.Cgroup)
 		if err != nil {

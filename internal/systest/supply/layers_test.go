@@ -40,6 +40,7 @@ internal/debugfile: internal/procfs internal/safeelf
 internal/pcln: internal/safeelf
 internal/kernel
 attach/internal/cgroups: internal/container internal/kernel
+attach/internal/selected: attach/internal/cgroups
 internal/kallsyms
 attach/internal/libbpf
 attach/internal/library: internal/procfs internal/safeelf internal/selector
@@ -86,7 +87,7 @@ attach/internal/link: attach/internal/shield internal/heldup internal/kernel int
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/query: attach/internal/filter attach/internal/operand event internal/container internal/fold internal/record internal/shape reader symbols
-attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/query internal/kernel internal/record internal/shape notes reader
+attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/query attach/internal/selected internal/kernel internal/record internal/shape notes reader
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
 attach/internal/argument: attach/internal/operand internal/selector internal/shape notes reader symbols
@@ -95,11 +96,11 @@ attach/internal/numbering: attach/internal/bind attach/internal/discover attach/
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
 attach/internal/sums: attach/internal/bind attach/internal/query attach/internal/site attach/internal/tally event internal/order reader total
-attach/internal/load: attach/internal/bind attach/internal/cgroups attach/internal/codegen attach/internal/process attach/internal/query attach/internal/tally internal/container internal/kernel internal/privilege internal/procfs reader
+attach/internal/load: attach/internal/bind attach/internal/cgroups attach/internal/codegen attach/internal/process attach/internal/query attach/internal/selected attach/internal/tally internal/container internal/kernel internal/privilege internal/procfs reader
 attach/internal/source: attach/internal/bind attach/internal/cgroups attach/internal/discover attach/internal/query attach/internal/site attach/internal/tally event internal/container internal/decode internal/kernel internal/record internal/rendezvous internal/ring internal/selector internal/tracefile reader
 attach/internal/recorder: attach/internal/bind attach/internal/clock attach/internal/naming attach/internal/numbering attach/internal/source event internal/container internal/decode internal/record internal/shape internal/tracefile reader
 attach/internal/local: attach/internal/bind attach/internal/clock attach/internal/discover attach/internal/filter attach/internal/process attach/internal/query attach/internal/site attach/internal/source internal/privilege internal/procfs internal/rendezvous internal/selector notes reader
-attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile internal/tracepoint notes prototype reader symbols total
+attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/selected attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile internal/tracepoint notes prototype reader symbols total
 attach/argasm: attach/internal/operand notes reader
 attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
