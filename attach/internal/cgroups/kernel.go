@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -71,6 +72,9 @@ func newLayout(v1 int) (*layout, error) {
 		if err != nil {
 			return nil, err
 		}
+		if offset > math.MaxInt16 { // how far an instruction reads
+			return nil, fmt.Errorf("the kernel has %s.%s at %d, too far to name control groups", m.structure, m.member, offset)
+		}
 		*m.to = int32(offset)
 	}
 	if !l.v1 {
@@ -130,9 +134,12 @@ func (l *layout) load(dst asm.Register, slot int16) asm.Instructions {
 	if !l.v1 {
 		return code
 	}
-	v1 := append(l.nodeOf(slot, true), follow(slot, l.id)...)
+	v1 := asm.Instructions{asm.FnGetCurrentTaskBtf.Call()} // whose words the program itself may read
+	for _, offset := range []int32{l.cgroups, l.css, l.group, l.node, l.id} {
+		v1 = append(v1, asm.LoadMem(asm.R0, asm.R0, int16(offset), asm.DWord))
+	}
 	v1 = append(v1,
-		asm.LoadMem(dst, asm.R10, slot, asm.DWord),
+		asm.Mov.Reg(dst, asm.R0),
 		asm.Mov.Imm(asm.R0, 1), asm.LSh.Imm(asm.R0, 63),
 		asm.Or.Reg(dst, asm.R0),
 	)
