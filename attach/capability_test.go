@@ -128,6 +128,7 @@ var needMore = map[string]string{
 	"TestPairTimes":              "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestRing":                   "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleAttachment_*":        "mounts, and perf events on uprobes need CAP_SYS_ADMIN",
+	"ExampleSession_Sites":       "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleCloseAll":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestCgroup":                 "mounts",

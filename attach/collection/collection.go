@@ -166,6 +166,11 @@ func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 // __bpf_usdt_specs, gets entries for all of these sites, and for sites that AttachProgram may add:
 // 256, or as many as its MaxEntries says.
 //
+// A program that was put together in Go has SectionName "usdt", and AttachTo "PROVIDER:NAME" for
+// Attach or none for AttachProgram. It also calls usdt.bpf.h's bpf_usdt_arg, bpf_usdt_arg_cnt and
+// bpf_usdt_cookie, by asm.Call.Label("bpf_usdt_arg"): New adds the functions that are called and
+// missing, and their map.
+//
 // When ctx is done, New returns its cause. opts may be nil.
 func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collection, error) {
 	if err := usable(ctx); err != nil {
@@ -177,6 +182,9 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 	}
 	spec = spec.Copy()
 	if err := adopt(spec); err != nil {
+		return nil, err
+	}
+	if err := libbpf.Supply(spec); err != nil {
 		return nil, err
 	}
 	c := &Collection{options: o, programs: map[string]*program{}, attachments: map[*site.Attachment]*program{}}

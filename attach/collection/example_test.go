@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
@@ -92,6 +93,45 @@ func ExampleNew() {
 		return
 	}
 	fmt.Println(info.Name, len(c.Programs))
+}
+
+// A program that is put together in Go, by package asm, calls the functions of usdt.bpf.h.
+func ExampleNew_asm() {
+	shop := provider.New("shop", nil)
+	order := provider.NewProbe2[uint32, int64](shop, "order", "items", "cents")
+	if err := shop.Load(); err != nil {
+		log.Print(err)
+		return
+	}
+	defer shop.Close()
+	add := asm.Instructions{
+		asm.Mov.Imm(asm.R2, 1),                                // the number of the argument; R1 has the context
+		asm.Mov.Reg(asm.R3, asm.RFP), asm.Add.Imm(asm.R3, -8), // where it goes
+		asm.Call.Label("bpf_usdt_arg"), // as long bpf_usdt_arg(ctx, number, *result)
+		asm.LoadMem(asm.R2, asm.RFP, -8, asm.DWord),
+		asm.LoadMapValue(asm.R1, 0, 0).WithReference("sum"),
+		asm.AddAtomic.Mem(asm.R1, asm.R2, asm.DWord, 0),
+		asm.Mov.Imm(asm.R0, 0),
+		asm.Return(),
+	}
+	c, err := collection.New(context.Background(), &ebpf.CollectionSpec{
+		Maps:     map[string]*ebpf.MapSpec{"sum": {Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}},
+		Programs: map[string]*ebpf.ProgramSpec{"add": {SectionName: "usdt", AttachTo: "shop:order", Type: ebpf.Kprobe, License: "GPL", Instructions: add}},
+	}, nil)
+	if err != nil {
+		log.Print(err)
+		return
+	}
+	defer c.Close()
+	if err := c.Attach(context.Background()); err != nil {
+		log.Print(err)
+		return
+	}
+	order.Fire(2, 1999)
+	order.Fire(1, -500)
+	var sum int64
+	err = c.Maps["sum"].Lookup(uint32(0), &sum)
+	fmt.Println(sum, err)
 }
 
 // shopPins is a directory of a BPF file system, such as /sys/fs/bpf/shopd.
@@ -176,6 +216,7 @@ func TestExamples(t *testing.T) {
 	}{
 		{"Load", ExampleLoad, "shop order true []\n3498\n"},
 		{"New", ExampleNew, "cents 1\n"},
+		{"New_asm", ExampleNew_asm, "1499 <nil>\n"},
 		{"Adopt", ExampleAdopt, "123 <nil>\n"},
 	} {
 		t.Run(example.name, func(t *testing.T) {
