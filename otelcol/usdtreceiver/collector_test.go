@@ -103,7 +103,7 @@ service: {pipelines: {logs: {receivers: [usdt], exporters: [debug]}}}
 	if out, err := exec.Command(program, "validate", "--config", bad).CombinedOutput(); err == nil || !strings.Contains(string(out), "traces::1") {
 		t.Errorf("%v, want an error about the second entry: %s", err, out)
 	}
-	for _, good := range []string{"../example.yaml", "../../deploy/collector.yaml"} {
+	for _, good := range []string{"../example.yaml", "../fleet.yaml", "../../deploy/collector.yaml"} {
 		if out, err := exec.Command(program, "validate", "--config", good).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", good, err, out)
 		}
