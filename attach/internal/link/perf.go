@@ -49,8 +49,9 @@ func attachPerf(ctx context.Context, a *attempt) error {
 			a.links = append(a.links, l)
 			continue
 		}
-		if errors.Is(err, os.ErrPermission) && !a.Events && !privilege.Has(unix.CAP_SYS_ADMIN) {
-			// kernel/events/core.c: perf_uprobe_event_init requires it.
+		if errors.Is(err, os.ErrPermission) && (!a.Events || privilege.Has(unix.CAP_PERFMON)) && !privilege.Has(unix.CAP_SYS_ADMIN) {
+			// kernel/events/core.c: perf_uprobe_event_init requires it, and Debian's kernels for all events if
+			// kernel.perf_event_paranoid is 3.
 			return &privilege.Error{Op: "attach to " + a.Path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
 		}
 		if whole := a.wholeError(err); whole != nil {
