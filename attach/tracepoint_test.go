@@ -23,7 +23,7 @@ import (
 
 func init() {
 	// calling makes system calls in one thread: "mkdir N" N of mkdirat in a directory that does not exist,
-	// each behind its probe, "rename NAME" names the thread, and "exec" executes the program again, which goes
+	// each behind its probe, "rename NAME" names the thread, "listen" has a socket listen, and "exec" executes the program again, which goes
 	// on with the next command.
 	roles["calling"] = func([]string) error {
 		runtime.LockOSThread()
@@ -47,6 +47,14 @@ func init() {
 			case "rename":
 				name := append([]byte(argument), 0)
 				if err := unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&name[0])), 0, 0, 0); err != nil {
+					return err
+				}
+			case "listen":
+				fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+				if err == nil {
+					err = errors.Join(unix.Listen(fd, 1), unix.Close(fd))
+				}
+				if err != nil {
 					return err
 				}
 			case "exec":
@@ -240,6 +248,65 @@ func TestTracepointRefused(t *testing.T) {
 	lacking.Args = []string{"pathnam"}
 	if _, err := open(lacking, "tracepoint:syscalls:sys_enter_mkdirat"); err == nil || !strings.Contains(err.Error(), "the nearest is pathname") {
 		t.Errorf("a field that it lacks: %v", err)
+	}
+}
+
+// TestTracepointMembers reads what is behind a pointer in a record that was given a type of the kernel, and compares
+// it with a field.
+func TestTracepointMembers(t *testing.T) {
+	needs.Tracepoints(t)
+	p := startChild(t, "calling")
+	const event, member = "tracepoint:sock:inet_sock_set_state", "sock.__sk_common.skc_family"
+	o := functionsOf(p.PID(), member+" == 2")
+	o.Args = []string{"skaddr:struct sock*", "family", member}
+	s, err := attach.Open(t.Context(), []string{event}, o)
+	needPrivileges(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	by := functionsOf(p.PID(), `newstate == "TCP_LISTEN"`)
+	by.Args = []string{"skaddr:struct sock *listener"}
+	groups, err := attach.OpenAggregate(t.Context(), []string{event}, attach.Count().By("listener.__sk_common.skc_family", "family"), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer groups.Close()
+	p.Do("listen")
+	got, err := groups.Read()
+	if err != nil || len(got) != 1 || got[0].Count != 1 || fmt.Sprint(got[0].By[0].Value, got[0].By[1].Value) != "2 2" {
+		t.Errorf("groups %+v, error %v", got, err)
+	}
+	events := drain(t, s)
+	if len(events) != 2 { // it also ends
+		t.Errorf("%d events, want 2", len(events))
+	}
+	for _, ev := range events {
+		if args := fieldsOf(t, &ev); len(args) != 3 || args["family"] != uint64(unix.AF_INET) || args[member] != uint64(unix.AF_INET) || args["skaddr"].(uint64)>>63 == 0 {
+			t.Errorf("arguments %v", args)
+		}
+	}
+	for _, c := range []struct{ args, follow, want string }{
+		{"skaddr:struct sock*,sock.none", "", "sock has no member none"},
+		{"skaddr:struct sok*,sok.x", "", "the kernel's types do not say what is in it"},
+		{"sport:struct sock*", "", "has no pointer sport"},
+		{"", "skaddr.x", "the kernel's types do not say what is in it"},
+		{"", "sport.x", "it has no such argument"},
+	} {
+		o := functionsOf(p.PID(), "")
+		if c.args != "" {
+			o.Args = strings.Split(c.args, ",")
+		}
+		if c.follow != "" {
+			o.Follow = []string{c.follow}
+		}
+		s, err := attach.Open(t.Context(), []string{event}, o)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: error %v, want %q", c.args, c.follow, err, c.want)
+		}
 	}
 }
 

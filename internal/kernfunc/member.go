@@ -20,8 +20,11 @@ type Member struct {
 }
 
 // MemberOf returns what a path, "file.f_inode.i_ino", leads to from an argument of a function of the
-// running kernel.
+// running kernel, or from a pointer that a field of a tracepoint is.
 func MemberOf(p *reader.Probe, param *reader.KernelParam, path string) (*Member, error) {
+	if p.Kind == reader.Tracepoint {
+		return named.Named(param, path)
+	}
 	table, err := Load()
 	if err != nil {
 		return nil, err
@@ -40,9 +43,12 @@ func (t *Table) Member(module string, param *reader.KernelParam, path string) (*
 	here := func(n int) string { return strings.Join(names[:n], ".") }
 	for n := 1; n < len(names); n++ {
 		typ, ok := all.bare(id)
-		if ok && typ.kind == kindPtr {
+		switch {
+		case ok && typ.kind == kindPtr:
 			m.Steps = append(m.Steps, 0)
 			typ, ok = all.bare(typ.value)
+		case n == 1 && param.Pointer: // to the type that is named
+			m.Steps = append(m.Steps, 0)
 		}
 		switch {
 		case ok && typ.kind == kindFwd:

@@ -110,7 +110,7 @@ func (a *Wanted) Fits(selectors []selector.Selector) error {
 	kernel, kernelReturn := has(selector.Kprobe) || has(selector.Fentry) || has(selector.Fexit) || has(selector.Tracepoint), has(selector.Kretprobe) || has(selector.Fexit)
 	_, result := a.Types[Retval]
 	switch entry, ret := has(selector.Uprobe) || kernel, has(selector.Uretprobe) || kernelReturn; {
-	case len(a.Casts) > 0 && !has(selector.Uprobe) && !has(selector.Uretprobe):
+	case len(a.Casts) > 0 && !has(selector.Uprobe) && !has(selector.Uretprobe) && !has(selector.Tracepoint):
 		return fmt.Errorf("%s: types are given to arguments of probes and of functions of programs: those of the kernel have theirs", a.Casts[0].Text)
 	case a.given && !entry && !ret:
 		return errors.New("it names arguments of functions, and no selector names functions")

@@ -37,7 +37,9 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	for i := range sc.Fields {
 		sc.Places = append(sc.Places, sc.Fields[i].Name)
 	}
-	b.bindMembers(sc, s, regs, args)
+	b.bindMembers(sc, p, func(i int) (operand.Operand, error) {
+		return operand.Compile(args[i], regs, p.Machine, p.Class, nil, 0, 0)
+	})
 	names := b.Args.Names
 	switch result := b.Args.Result; {
 	case result && p.Kind == reader.Fexit: // beside the arguments, which it also has

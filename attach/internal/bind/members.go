@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,21 +17,25 @@ import (
 
 // bindMembers reads what is behind pointers that are arguments of a function of the kernel: events
 // hold what Options.Follow names, and Options.Args; conditions and keys use more.
-func (b *Binder) bindMembers(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg) {
-	shown := b.membersFollowed(&s.Probe)
+//
+// place returns where an argument is.
+func (b *Binder) bindMembers(sc *Schema, p *reader.Probe, place func(i int) (operand.Operand, error)) {
+	shown := b.membersFollowed(p)
 	n := len(shown)
 	for _, name := range slices.Concat(b.Args.Names, b.namesUsed()) {
-		if strings.Contains(name, ".") && !slices.Contains(shown, name) && paramOf(&s.Probe, name) >= 0 {
+		if strings.Contains(name, ".") && !slices.Contains(shown, name) && paramOf(p, name) >= 0 {
 			shown = append(shown, name)
 		}
 	}
 	first := len(sc.Fields)
 	var strs []stringField
 	for _, name := range shown {
-		f, i := shape.Field{Name: name}, paramOf(&s.Probe, name)
-		if m, err := kernfunc.MemberOf(&s.Probe, &s.Probe.Kernel.Params[i], name); err != nil {
+		f, i := shape.Field{Name: name}, paramOf(p, name)
+		if m, err := kernfunc.MemberOf(p, &p.Kernel.Params[i], name); err != nil {
 			f.Err = err
-		} else if sc.bindMember(&f, m, args[i], regs, &s.Probe, len(strs)) {
+		} else if op, err := place(i); err != nil {
+			f.Err = err
+		} else if sc.bindMember(&f, m, op, len(strs)) {
 			strs = append(strs, stringField{len(sc.Fields), &StringArg{arg: name}})
 		}
 		sc.Fields = append(sc.Fields, f)
@@ -76,15 +79,15 @@ func paramOf(p *reader.Probe, path string) int {
 var errPattern = errors.New("what is behind pointers in the kernel is named in full, as file.f_inode.i_ino")
 
 // bindMember reads a member of a structure, beside as many texts, and reports whether it is one.
-func (sc *Schema) bindMember(f *shape.Field, m *kernfunc.Member, arg notes.Arg, regs *operand.Registers, p *reader.Probe, texts int) (text bool) {
+func (sc *Schema) bindMember(f *shape.Field, m *kernfunc.Member, op operand.Operand, texts int) (text bool) {
 	if m.Err != nil {
 		f.Err = m.Err
 		return false
 	}
-	op, err := operand.Compile(arg, regs, p.Machine, p.Class, nil, 0, 0)
+	var err error
 	steps, size := m.Steps, m.Size
 	if len(steps) == 0 {
-		err = cmp.Or(err, fmt.Errorf("%s is the argument itself", m.Name))
+		err = fmt.Errorf("%s is the argument itself", m.Name)
 	} else if m.Inside {
 		steps, size = steps[:len(steps)-1], 8 // of its address
 	}
