@@ -61,11 +61,15 @@ func TestSilent(t *testing.T) {
 			t.Errorf("%s:%s: %q, want %q", c.provider, c.name, got, c.want)
 		}
 	}
-	for file, want := range map[string]string{"/usr/bin/python3.11": "CPython 3.11 fires it in generators and coroutines only", "/usr/lib/libpython3.11.so.1.0": "CPython 3.11 fires it in generators and coroutines only", "/usr/bin/python3.12": ""} {
-		for _, name := range []string{"function__entry", "function__return", "line"} {
+	const rare = "CPython 3.11 fires it in generators and coroutines only; python:line fires in all functions"
+	for file, want := range map[string]string{"/usr/bin/python3.11": rare, "/usr/lib/libpython3.11.so.1.0": rare, "/usr/bin/python3.12": ""} {
+		for _, name := range []string{"function__entry", "function__return"} {
 			if got := prototype.Known().Note(file, "python", name); got != want {
 				t.Errorf("%s: %s: %q, want %q", file, name, got, want)
 			}
+		}
+		if got := prototype.Known().Note(file, "python", "line"); got != "" {
+			t.Errorf("%s: line: %q, but it fires in all functions", file, got)
 		}
 	}
 	if got := prototype.Known().Silent("python", "line"); got != "" {
