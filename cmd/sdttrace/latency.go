@@ -123,6 +123,7 @@ func (d *latencies) check([]string) error {
 }
 
 func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
 		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
 		return p, func() error { return d.printSlow(p, to.stdout) }, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/breakpoint"
@@ -75,6 +76,9 @@ func (d *printing) open(ctx context.Context, probes []string, opts *attach.Optio
 		d.pause.Warn(d.pids, to.stderr)
 	}
 	d.events.Omit, d.events.Groups = d.fields.Omit(opts.Stack > 0), d.fields.Groups()
+	if slices.ContainsFunc(probes, func(probe string) bool { return d.meanings.Apart(d.fields, probe) }) {
+		d.events.Omit &^= attach.OmitProcess
+	}
 	s, err := attach.OpenEvents(ctx, probes, &d.events, opts)
 	if wrong := (*attach.OptionError)(nil); errors.As(err, &wrong) && wrong.Option == "Signal" {
 		err = usageError{fmt.Errorf("%s: %w", d.pause.Flag(), wrong.Err)}
@@ -85,7 +89,7 @@ func (d *printing) open(ctx context.Context, probes []string, opts *attach.Optio
 	if len(d.fields) == 0 {
 		return s, func() error { return d.print(s, to) }, nil
 	}
-	if err := d.fields.Check(s); err != nil {
+	if err := d.fields.Check(s, &d.meanings); err != nil {
 		return nil, nil, errors.Join(usageError{err}, s.Close())
 	}
 	return s, func() error { return d.printFields(s, to.stdout) }, nil
@@ -139,13 +143,12 @@ func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 			return errors.Join(err, out.Flush())
 		}
 		if !known {
-			if err := f.fields.Check(s); err != nil {
+			if err := f.fields.Check(s, &f.meanings); err != nil {
 				return usageError{err}
 			}
 			known = true
 		}
-		first = cmp.Or(first, err, f.fields.Pick(v, &p))
-		p.Explain(&f.meanings, f.output.Readable)
+		first = cmp.Or(first, err, f.fields.Pick(v, &p, &f.meanings, f.output.Readable))
 		line = f.output.Fields(f.fields, line[:0], &p)
 		if err := writeLine(out, line, s); err != nil {
 			return output.Error(err)

@@ -103,7 +103,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	defer func() { f.explainCopied(failed, traced, stderr) }()
 	s, show, err := d.open(ctx, probes, opts, to)
 	if err != nil {
-		return unattached(user, traced, err)
+		return f.explained(unattached(user, traced, err))
 	}
 	return f.follow(user, cancel, d, s, stderr, func() (err error) {
 		if f.out != "" && !d.writes() {
@@ -223,6 +223,7 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 	} else if f.held != nil {
 		remark.NoMatch(stderr, s, "")
 	}
+	traceErr = f.explained(traceErr)
 	where := (*attach.WhereError)(nil) // the condition of a snapshot is compared with the probes that were found
 	wrong := errors.As(traceErr, &where)
 	if traceErr != nil && !wrong {
@@ -281,6 +282,23 @@ func (f *traceFlags) asked() remark.Asked {
 		Where: f.where, On: f.events.On, Taken: f.taken, Sample: f.events.Sample,
 		Command: f.held != nil, Childless: remark.Childless(f.children, f.user), Table: f.meanings.Table,
 	}
+}
+
+// explained returns an error with what is known of the name in it, if that is of no argument but of
+// a text which people are shown.
+func (f *traceFlags) explained(err error) error {
+	if err == nil || f.meanings.Table == nil {
+		return err
+	}
+	why := format.Lacking(f.meanings.Table, err)
+	if why == "" {
+		return err
+	}
+	explained := fmt.Errorf("%w; %s", err, why)
+	if usage := (usageError{}); errors.As(err, &usage) {
+		return usageError{explained}
+	}
+	return explained
 }
 
 // traced returns the processes that are traced; nil for all.

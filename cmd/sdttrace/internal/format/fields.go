@@ -91,10 +91,16 @@ func (f Fields) arguments() (names []string) {
 	return names
 }
 
-// Check returns an error for an argument that none of the probes has which are known so far.
-func (f Fields) Check(s *attach.Session) error {
+// Check returns an error for an argument that none of the probes has which are known so far, and
+// that is none of the texts that stand for several.
+func (f Fields) Check(s *attach.Session, m *Meanings) error {
 	for _, path := range f.arguments() {
 		if err := s.CheckArgument(path); err != nil {
+			if why, ok := m.has(s.Plan(), path); why != "" {
+				return fmt.Errorf("--fields: %s", why)
+			} else if ok {
+				continue
+			}
 			part := selector.Nearly(path, FieldNames)
 			if strings.Contains(err.Error(), selector.NearestIs) { // an argument
 				part = ""
@@ -113,14 +119,20 @@ type Picked struct {
 	own         bool        // an argument has the name of a word of control groups
 }
 
-// Pick reads the fields of an event. It reuses the memory of p.
-func (f Fields) Pick(v *event.View, p *Picked) (err error) {
+// Pick reads the fields of an event, and replaces numbers by what they mean, as [Meanings.Event]
+// does. It reuses the memory of p.
+func (f Fields) Pick(v *event.View, p *Picked, m *Meanings, readable bool) (err error) {
 	probe := v.Probe()
 	p.Event = event.Event{
 		Time: v.Time(), PID: v.PID(), TID: v.TID(), Comm: v.Comm(), Provider: probe.Provider, Name: probe.Name, Probe: probe, Stack: v.Stack(),
 	}
 	p.Cgroup, p.Container, p.Pod = v.Group()
 	p.named, p.has, p.own = p.named[:0], p.has[:0], false
+	var texts []event.Arg
+	if m.Whole(f, probe.Provider, probe.Name) {
+		whole, failed := v.Event()
+		texts, err = m.texts(&whole, f, readable), failed
+	}
 	for _, name := range f {
 		has := name == fieldArgs
 		switch {
@@ -130,7 +142,12 @@ func (f Fields) Pick(v *event.View, p *Picked) (err error) {
 			p.Args = all.Args
 		case !slices.Contains(FieldNames, name):
 			var a event.Arg
-			if a, has = v.Argument(name); has {
+			if text := argOf(texts, name); text != nil {
+				a, has = *text, true
+			} else {
+				a, has = v.Argument(name)
+			}
+			if has {
 				p.named = append(p.named, a)
 			}
 		case isGroup(name):
@@ -141,11 +158,12 @@ func (f Fields) Pick(v *event.View, p *Picked) (err error) {
 		}
 		p.has = append(p.has, has)
 	}
+	p.explain(m, readable)
 	return err
 }
 
-// Explain replaces numbers by what they mean, as [Meanings.Event] does.
-func (p *Picked) Explain(m *Meanings, readable bool) {
+// explain replaces numbers by what they mean.
+func (p *Picked) explain(m *Meanings, readable bool) {
 	m.Event(&p.Event, readable)
 	if readable {
 		m.Event(&event.Event{Probe: p.Probe, PID: p.PID, Args: p.named}, readable)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -137,6 +138,9 @@ func Why(s session.Session, asked Asked) (why []string) {
 	}
 	if o.unfired() && !o.recorded {
 		why = append(why, silent(s.Plan(), asked.Table, nil)...)
+	}
+	if o.Taken == 0 && o.Received == 0 && o.left() > 0 || o.On != "" && o.Taken == 0 && o.Received > 0 {
+		why = append(why, format.Unlike(asked.Table, s.Plan(), asked.Where+" "+asked.On)...)
 	}
 	for i := range why {
 		why[i] = printable.String(why[i])
