@@ -1,11 +1,14 @@
 package bind
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -87,6 +90,16 @@ func anyHas(text string) bool {
 	return text == "probe" || err == nil && query.TaskKeyOf(k.Name) >= 0
 }
 
+// neither returns the error for a key that the end lacks, and the start as well. What both have
+// is named once.
+func neither(end, start error) error {
+	var ends, starts *shape.NoArgument
+	if errors.As(end, &ends) && errors.As(start, &starts) && ends.Error() == starts.Error() {
+		return fmt.Errorf("%w: %s, nor has %s", query.ErrAggregation, strings.TrimSuffix(plainly(end).Error(), ": "+ends.Error()), strings.Replace(plainly(start).Error(), " has no argument "+starts.Name, "", 1))
+	}
+	return fmt.Errorf("%w: %w; and %w", query.ErrAggregation, end, start)
+}
+
 // bindStartArgs binds the arguments that a start keeps for its end.
 func (l *Layout) bindStartArgs(code *query.Aggregate, sc *Schema, p *reader.Probe) (err error) {
 	var names []string
@@ -98,7 +111,7 @@ func (l *Layout) bindStartArgs(code *query.Aggregate, sc *Schema, p *reader.Prob
 	code.Parts, code.KeySize, err = bindKey(names, sc, p)
 	switch {
 	case err != nil && l.Pairs.lacks != nil:
-		return fmt.Errorf("%w: %w; and %w", query.ErrAggregation, l.Pairs.lacks, err)
+		return neither(l.Pairs.lacks, err)
 	case err != nil:
 		return err
 	}
