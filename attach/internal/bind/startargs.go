@@ -90,8 +90,8 @@ func anyHas(text string) bool {
 	return text == "probe" || err == nil && query.TaskKeyOf(k.Name) >= 0
 }
 
-// neither returns the error for a key that the end lacks, and the start as well. What both have
-// is named once.
+// neither returns the error for a key that the end lacks, and the start as well. The
+// arguments that both have are named once.
 func neither(end, start error) error {
 	var ends, starts *shape.NoArgument
 	if errors.As(end, &ends) && errors.As(start, &starts) && ends.Error() == starts.Error() {

@@ -13,10 +13,10 @@ import (
 )
 
 // Conditions and keys of programs compare arguments as they are, and people read texts that are
-// made of several, or names as source has them. What follows says so where the two may be
-// mistaken for each other, and has --fields show the texts.
+// made of several, or names as source has them. This file says so where the two may be mistaken
+// for each other, and has --fields show the texts.
 
-// lacking finds what an error says: that a probe lacks an argument.
+// lacking finds in an error that a probe lacks an argument.
 var lacking = regexp.MustCompile(`([\w.-]+):([\w.-]+) has no argument (\w+)`)
 
 // Lacking says of what a text is made whose name an error takes for that of an argument; empty
