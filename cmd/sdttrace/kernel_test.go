@@ -83,7 +83,7 @@ $`},
 	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocat?", "kprobe:rcu_barrie?"); code == 0 || !strings.Contains(stderr.String(), "name such a function exactly") {
 		t.Errorf("a pattern that selects nothing: exit code %d, %s", code, &stderr)
 	}
-	const remark = "functions of the kernel that run all the time are left out: name one exactly to trace it\n"
+	const remark = "functions or events of the kernel that run all the time are left out: name one, or an event's system, exactly to trace it\n"
 	if code := sdttrace("count", "--duration", "10ms", "kprobe:*_barrier"); code != 0 || !regexp.MustCompile(`(?m)^sdttrace: [1-9][0-9]* `+remark).MatchString(stderr.String()) {
 		t.Errorf("a pattern that leaves out: exit code %d, %s", code, &stderr)
 	}

@@ -67,9 +67,9 @@ func (d *latencies) take(args []string) ([]string, error) {
 	if len(args) == 1 {
 		args = session.SplitProbes(args[0])
 	}
-	for entry, ret := range map[string]string{"kprobe:": "kretprobe:", "fentry:": "fexit:"} {
+	for entry, ret := range map[string]string{"kprobe:": "kretprobe:", "fentry:": "fexit:", "tracepoint:syscalls:sys_enter_": "tracepoint:syscalls:sys_exit_"} {
 		if rest, ok := strings.CutPrefix(args[0], entry); ok && len(args) == 1 {
-			args = []string{args[0], ret + rest} // the calls of a function
+			args = []string{args[0], ret + rest} // the calls of a function, or a system call
 		}
 	}
 	switch {

@@ -45,6 +45,7 @@ func TestTracepoints(t *testing.T) {
 		{[]string{"stats", "count", write, "--", "echo", "hello"}, ` 1 +6 +6 +6 +6 `, ""},
 		{[]string{"hist", "count", write, "--", "echo", "hello"}, `(?m)^ +4 - 8 +1 `, ""},
 		{[]string{"latency", write, "tracepoint:syscalls:sys_exit_write", "--by", "fd", "--", "echo", "hello"}, `(?m)^ +1 .* 1$`, "1 pairs"},
+		{[]string{"latency", write, "--", "echo", "hello"}, "", "1 pairs"},
 		{[]string{"--stack", "--limit", "1", write, "--", "echo", "hello"}, `(?m)^\t.* \[kernel\]$`, ""},
 		{[]string{"record", "-o", recording, write, "--", "echo", "hello"}, `^hello|^$`, "1 events"},
 		{[]string{"--from", recording}, `sys_enter_write fd=1 buf="hello\\n" count=6\n`, ""},

@@ -30,10 +30,10 @@ func Plan(w io.Writer, plan attach.Plan, verbose bool) {
 // manyKernel is how many functions of the kernel need no warning.
 const manyKernel = 1000
 
-// LeftOut reports how many functions of the kernel patterns leave out.
+// LeftOut reports how many functions and tracepoints of the kernel patterns leave out.
 func LeftOut(w io.Writer, s session.Session) {
 	if n := s.Hot(); n > 0 {
-		fmt.Fprintf(w, "sdttrace: %d functions of the kernel that run all the time are left out: name one exactly to trace it\n", n)
+		fmt.Fprintf(w, "sdttrace: %d functions or events of the kernel that run all the time are left out: name one, or an event's system, exactly to trace it\n", n)
 	}
 }
 
