@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -327,6 +328,29 @@ func (c *Collection) Plan(program string) attach.Plan {
 		a.LookAt(0, func(sites site.Plan) { plan = append(plan, handOut(sites)...) })
 	}
 	return plan
+}
+
+// Sites yields the sites of a program as Attach attaches to them, refuses them and leaves them, see
+// [attach.Attachment.Sites]: call it after Attach. If Attach has attached the program to nothing,
+// Sites yields what [Collection.Plan] has and ends. An [Attachment] has Sites of its own.
+func (c *Collection) Sites(ctx context.Context, program string) iter.Seq2[attach.Site, bool] {
+	return func(yield func(attach.Site, bool) bool) {
+		c.attaching.Lock()
+		var own *site.Attachment
+		if p := c.programs[program]; p != nil {
+			own = p.own
+		}
+		c.attaching.Unlock()
+		if own != nil {
+			(&Attachment{own}).Sites(ctx)(yield)
+			return
+		}
+		for _, s := range c.Plan(program) {
+			if !yield(s, false) {
+				return
+			}
+		}
+	}
 }
 
 // Close detaches all programs and closes them and the maps. Later calls return

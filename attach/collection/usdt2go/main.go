@@ -3,7 +3,8 @@
 //
 //	//go:generate go tool usdt2go -target amd64,arm64 shop shop.bpf.c
 //
-// The loader that it writes returns a spec for [collection.New].
+// The loader that it writes returns a spec for [collection.New]. Before usdt.bpf.h, the C includes
+// what declares bool and struct pt_regs: vmlinux.h, or stdbool.h, linux/bpf.h and linux/ptrace.h.
 //
 // Usdt2go runs bpf2go, at the version of cilium/ebpf that the caller's module requires,
 // with itself in place of the compiler: it compiles, and then changes the object as
