@@ -35,7 +35,7 @@ func TestTracepoints(t *testing.T) {
 		stdout string // all patterns must match
 		stderr string
 	}{
-		{[]string{"list", "-v", "tracepoint:sched:sched_switch"}, `(?m)^0x[0-9a-f]+ +- +tracepoint:sched:sched_switch +- +prev_comm char\[16\], prev_pid pid_t, prev_prio int, `, ""},
+		{[]string{"list", "-v", "tracepoint:sched:sched_switch"}, `(?m)^- +- +tracepoint:sched:sched_switch +- +prev_comm char\[16\], prev_pid pid_t, prev_prio int, `, ""},
 		{[]string{"list", "-v", "--json", write}, `"kind":"tracepoint","provider":"syscalls","name":"sys_enter_write",.*\{"name":"count","type":"size_t","argument":true\}`, ""},
 		{[]string{write, "--", "echo", "hello"}, `echo/\d+ tracepoint:syscalls:sys_enter_write fd=1 buf="hello\\n" count=6\n`, "1 events, 0 lost"},
 		{[]string{"--json", "--args", "count,__syscall_nr", write, "--", "echo", "hello"}, `"provider":"syscalls","name":"sys_enter_write","kind":"tracepoint",.*"args":\{"count":6,"__syscall_nr":\d+\}`, ""},

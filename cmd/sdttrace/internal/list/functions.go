@@ -176,7 +176,11 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		if second != "SIZE" {
 			size = cmp.Or(printable.String(f.of()), "-")
 		}
-		t.rows = append(t.rows, []string{fmt.Sprintf("%#x", f.Location), size, printable.String(selector.Shell(f.selector())), reason, f.variables()}[:len(t.columns)])
+		address := fmt.Sprintf("%#x", f.Location)
+		if plan[i].Probe.Kind == reader.Tracepoint {
+			address = "-" // Location is its number
+		}
+		t.rows = append(t.rows, []string{address, size, printable.String(selector.Shell(f.selector())), reason, f.variables()}[:len(t.columns)])
 	}
 	return output.Error(t.write(stdout))
 }
