@@ -150,6 +150,8 @@ type batch struct {
 	objects operand.Objects
 	numbers []int
 
+	calls      map[int]int              // by starts, the ends that their programs also are
+	programs   map[int]*query.Signature // of these starts and ends; other sites have those of schemas
 	signatures []*query.Signature       // that need a program
 	followers  map[int]*site.SharedLink // of sites that share another site's link
 }

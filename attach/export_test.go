@@ -2,10 +2,10 @@ package attach
 
 import (
 	"context"
-	"github.com/go-usdt/usdt/attach/internal/link"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/provider"
@@ -126,4 +126,21 @@ func LoadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
 func TrampolinesAlone() bool {
 	kind, err := link.ChooseTrampolines()
 	return err == nil && kind == link.TrampolineOne
+}
+
+// ByCall reports whether all starts and ends are matched by programs that run at both.
+func ByCall(l *Latency) bool { return l.programs.callFunctions != (kernel.CallFunctions{}) }
+
+// RunsAtReturns reports whether the kernel runs programs at entries and at returns of its functions, or
+// of programs'.
+func RunsAtReturns(t testing.TB, kernel bool) bool {
+	kind, err := link.Choose(link.Auto, true)
+	if kernel {
+		kind, err = link.ChooseKernel(link.Auto)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = kind.CallProgram()
+	return err == nil
 }

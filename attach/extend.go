@@ -76,6 +76,7 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 // memory.
 func (p *programs) attachMore(ctx context.Context, b *batch, scratch int, since time.Time) (*site.Attachment, time.Time, error) {
 	m := *p.maps
+	m.Calls = p.callFunctions
 	if err := m.AddScratch(scratch); err != nil {
 		return nil, since, err
 	}
@@ -181,7 +182,10 @@ func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, b *batch)
 	}
 	var m load.Maps
 	if t.programs != nil {
-		b.signatures, scratch = t.programs.unknown(signaturesOf(b.plan, b.schemas))
+		if err = t.programs.joinCalls(b); err != nil {
+			return 0, err
+		}
+		b.signatures, scratch = t.programs.unknown(b.different())
 		m = *t.programs.maps
 	}
 	if layout != nil && !layout.Made && bound(b.schemas) {

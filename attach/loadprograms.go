@@ -7,19 +7,29 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 )
 
-// signaturesOf returns the different signatures of sites that need programs.
-func signaturesOf(plan site.Plan, schemas []*bind.Schema) (signatures []*query.Signature) {
+// signature returns the signature of the program that a site needs.
+func (b *batch) signature(i int) *query.Signature {
+	if sig := b.programs[i]; sig != nil {
+		return sig
+	}
+	return b.schemas[i].Sig
+}
+
+// different returns the different signatures of sites that need programs.
+func (b *batch) different() (signatures []*query.Signature) {
 	seen := map[*query.Signature]bool{}
-	for i, sc := range schemas {
-		if sc != nil && !plan[i].Local && !seen[sc.Sig] {
-			seen[sc.Sig] = true
-			signatures = append(signatures, sc.Sig)
+	for i, sc := range b.schemas {
+		if sc == nil || b.plan[i].Local {
+			continue
+		}
+		if sig := b.signature(i); !seen[sig] {
+			seen[sig] = true
+			signatures = append(signatures, sig)
 		}
 	}
 	return signatures
@@ -33,8 +43,10 @@ func (p *programs) unknown(signatures []*query.Signature) (out []*query.Signatur
 			continue
 		}
 		out = append(out, sig)
-		if sig.NeedsScratch() {
-			scratch = max(scratch, sig.ScratchSize())
+		for _, part := range sig.Parts() {
+			if part.NeedsScratch() {
+				scratch = max(scratch, part.ScratchSize())
+			}
 		}
 	}
 	return out, scratch
@@ -54,7 +66,7 @@ func (p *programs) load(ctx context.Context, b *batch, m *load.Maps) error {
 		}
 		refused[sig] = p.loadError(why)
 	}
-	return leaveOut(b.plan, b.schemas, refused)
+	return leaveOut(b, refused)
 }
 
 // loadError is why a signature's program could not be loaded.
@@ -67,19 +79,21 @@ func (p *programs) loadError(err error) error {
 
 // leaveOut refuses the sites of signatures without a program. It returns an error
 // if the condition is the reason and no site is left.
-func leaveOut(plan site.Plan, schemas []*bind.Schema, refused map[*query.Signature]error) error {
+func leaveOut(b *batch, refused map[*query.Signature]error) error {
 	var where *WhereError
 	left := false
-	for i, sc := range schemas {
-		switch {
-		case sc == nil:
-		case refused[sc.Sig] == nil:
-			left = true
-		default:
-			plan[i].Reason = refused[sc.Sig]
-			errors.As(plan[i].Reason, &where)
-			schemas[i] = nil
+	for i, sc := range b.schemas {
+		if sc == nil {
+			continue
 		}
+		why := refused[b.signature(i)]
+		if why == nil {
+			left = true
+			continue
+		}
+		b.plan[i].Reason = why
+		errors.As(why, &where)
+		b.schemas[i] = nil
 	}
 	if where != nil && !left {
 		return where
@@ -103,15 +117,24 @@ func (p *programs) share(b *batch) {
 func (p *programs) groups(b *batch) []*site.Group {
 	groups := site.Groups{Objects: b.objects, Procs: p.procs, Kernel: p.kernel, Trampoline: p.trampolineOf, Unpatched: p.unpatched}
 	codes := map[*query.Signature]load.Code{}
+	ends := map[int]bool{}
+	for _, end := range b.calls {
+		ends[end] = true
+	}
 	for i := range b.plan {
 		sc := b.schemas[i]
-		if sc == nil || b.followers[i] != nil || b.plan[i].Local {
+		if sc == nil || b.followers[i] != nil || b.plan[i].Local || ends[i] {
 			continue
 		}
-		c, ok := codes[sc.Sig]
+		sig := b.signature(i)
+		c, ok := codes[sig]
 		if !ok {
-			c, _ = p.loaded.Find(sc.Sig)
-			codes[sc.Sig] = c
+			c, _ = p.loaded.Find(sig)
+			codes[sig] = c
+		}
+		if end, ok := b.calls[i]; ok {
+			groups.AddCall(&b.plan[i], &b.plan[end], c.Prog, c.Entry.Cookie(b.numbers[end]))
+			continue
 		}
 		groups.Add(&b.plan[i], c.Prog, c.Entry.Cookie(b.numbers[i]))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -30,6 +31,8 @@ type programs struct {
 	trampoline link.Kind
 	events     bool          // selectors name tracepoints of the kernel
 	sharing    *site.Sharing // of links by processes; nil if they are few
+	// callFunctions are what programs for calls need; zero until there are any.
+	callFunctions kernel.CallFunctions
 }
 
 // Fits chooses how functions of the kernel are attached to, before they are looked for.
@@ -103,10 +106,14 @@ func (p *programs) prepare(b *batch) error {
 func (p *programs) makeMaps(b *batch) (err error) {
 	o, layout := p.options, p.layout
 	var scratch int
-	b.signatures, scratch = p.unknown(signaturesOf(b.plan, b.schemas))
+	if err := p.joinCalls(b); err != nil {
+		return err
+	}
+	b.signatures, scratch = p.unknown(b.different())
 	if p.maps, err = load.NewMaps(o.RingSize, scratch, o.Ring == nil && (layout == nil || o.recorded || layout.Whole())); err != nil {
 		return err
 	}
+	p.maps.Calls = p.callFunctions
 	if o.Ring != nil {
 		if p.maps.Ring, err = o.Ring.Clone(); err != nil {
 			return &OptionError{"Ring", err}

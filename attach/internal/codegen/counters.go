@@ -37,7 +37,9 @@ const (
 
 	CounterTorn = 136 // starts from before these programs began, when others fired unseen
 
-	CountersSize = 144
+	CounterCalled = 144 // calls that have begun and not returned, see enterCall
+
+	CountersSize = 152
 
 	countersRoom = 256 // no two CPUs share cache lines, nor pairs of these
 )

@@ -73,15 +73,18 @@ func Specs(sigs []*query.Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*query.Si
 				continue
 			}
 			body := g.body(sig)
-			cost := len(body) + searchCost(sig.Condition) + hashCost(sig)
+			cost := len(body)
+			for _, part := range sig.Parts() {
+				cost += searchCost(part.Condition) + hashCost(part)
+				filters = filters || part.Filters()
+				site = site || part.NamesSite()
+			}
 			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
 			}
 			size, walk = size+len(body), walk+cost
 			entries[sig] = Entry{Program: len(specs), index: len(bodies)}
 			bodies = append(bodies, body)
-			filters = filters || sig.Filters()
-			site = site || sig.NamesSite()
 		}
 		flush()
 	}
@@ -93,10 +96,12 @@ func Specs(sigs []*query.Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*query.Si
 type programKind struct {
 	hook   query.Hook
 	sleeps bool
+	call   bool // it runs at entries and at returns
 }
 
 func kindOf(s *query.Signature) programKind {
-	return programKind{s.Hook, s.Hook.Sleeps && s.ReadsMemory()}
+	reads := s.ReadsMemory() || s.AtReturn != nil && s.AtReturn.ReadsMemory()
+	return programKind{s.Hook, s.Hook.Sleeps && reads, s.AtReturn != nil}
 }
 
 // kindsOfAll returns the kinds of programs that signatures need, in their order.
@@ -124,7 +129,22 @@ type generator struct {
 // body returns the code for one signature. It ends by a jump to "exit", "lost"
 // or "filtered".
 func (g *generator) body(sig *query.Signature) asm.Instructions {
-	g.sig, g.ins = sig, nil
+	g.ins = nil
+	if sig.AtReturn == nil {
+		g.part(sig)
+		return g.ins
+	}
+	returned := g.newLabel("returned")
+	g.ifReturned(returned)
+	g.part(sig)
+	g.label(returned)
+	g.part(sig.AtReturn)
+	return g.ins
+}
+
+// part writes the code for a signature, without what it does at the return.
+func (g *generator) part(sig *query.Signature) {
+	g.sig = sig
 	g.scratch, g.cursorMask = sig.NeedsScratch(), int32(sig.CursorMask())
 	g.saveWords()
 	if sig.Aggregate != nil {
@@ -132,7 +152,6 @@ func (g *generator) body(sig *query.Signature) asm.Instructions {
 	} else {
 		g.emitRecord()
 	}
-	return g.ins
 }
 
 // program assembles bodies into a program.
@@ -287,7 +306,11 @@ func (g *generator) epilogue(filters bool) {
 	g.label("lost")
 	g.count(CounterLost)
 	g.label("exit")
-	g.emit(asm.Mov.Imm(asm.R0, 0), asm.Return())
+	result := int32(0)
+	if g.kind.call {
+		result = notReturned
+	}
+	g.emit(asm.Mov.Imm(asm.R0, result), asm.Return())
 }
 
 // exchange swaps src with the 8 bytes at dst+off.

@@ -26,13 +26,14 @@ type Refs struct {
 	Signals       *Signals  // nil if programs send none
 
 	// For aggregates:
-	Groups    [2]*ebpf.Map // programs update one while the other is read
-	Other     *ebpf.Map    // the key of the group that adds up what finds the map full; nil without keys
-	Stacks    [2]*ebpf.Map // by hash: the stacks of each of Groups, see GroupStack; nil without
-	Control   *ebpf.Map    // u64: which of Groups to update
-	Zeros     *ebpf.Map    // a new group
-	Bounds    *ebpf.Map    // of a histogram's buckets; nil for powers of two
-	Starts    *ebpf.Map    // starts that wait for their end, by key
-	StartArgs *ebpf.Map    // arguments, or records, that starts keep, by key and number
-	Times     *ebpf.Map    // of pairs that are recorded, see TimesSpec; nil unless asked for
+	Groups    [2]*ebpf.Map         // programs update one while the other is read
+	Other     *ebpf.Map            // the key of the group that adds up what finds the map full; nil without keys
+	Stacks    [2]*ebpf.Map         // by hash: the stacks of each of Groups, see GroupStack; nil without
+	Control   *ebpf.Map            // u64: which of Groups to update
+	Zeros     *ebpf.Map            // a new group
+	Bounds    *ebpf.Map            // of a histogram's buckets; nil for powers of two
+	Starts    *ebpf.Map            // starts that wait for their end, by key
+	StartArgs *ebpf.Map            // arguments, or records, that starts keep, by key and number
+	Calls     kernel.CallFunctions // that programs for calls need
+	Times     *ebpf.Map            // of pairs that are recorded, see TimesSpec; nil unless asked for
 }

@@ -68,6 +68,10 @@ func (g *generator) slot(base asm.Register) {
 // not ended. A start that does not pass the condition is also kept, so that its end does not take
 // another's start. The time is taken last, so that the program's own cost is not counted.
 func (g *generator) emitStart(to exits) {
+	if g.kind.call {
+		g.enterCall(to)
+		return
+	}
 	agg := g.sig.Aggregate
 	base, at := g.pairKey(to.lost)
 	value, valueAt := g.keyAt(false)
@@ -203,9 +207,16 @@ func (g *generator) pop(base asm.Register, at int16, unstarted string) {
 // two does not pass the condition.
 func (g *generator) emitEnd(to exits) {
 	unstarted, dropped, inOrder := g.newLabel("unstarted"), g.newLabel("dropped"), g.newLabel("inorder")
-	base, at := g.pairKey(to.lost)
-	g.unwanted()
-	g.pop(base, at, unstarted)
+	var base asm.Register
+	var at int16
+	if g.kind.call {
+		g.unwanted()
+		g.leaveCall(unstarted)
+	} else {
+		base, at = g.pairKey(to.lost)
+		g.unwanted()
+		g.pop(base, at, unstarted)
+	}
 	if g.sig.Condition != nil {
 		g.emit(asm.LoadMem(asm.R1, asm.R10, stackSum, asm.DWord), asm.Or.Reg(asm.R2, asm.R1))
 	}
@@ -222,6 +233,7 @@ func (g *generator) emitEnd(to exits) {
 	g.label(inOrder)
 	g.emit(asm.StoreMem(asm.R10, stackClock, asm.R1, asm.DWord))
 	g.count(CounterMatched)
+	g.countReturn()
 	if g.sig.Aggregate.Whole {
 		g.emitPair(base, at, to)
 	} else {
@@ -230,6 +242,7 @@ func (g *generator) emitEnd(to exits) {
 	}
 	g.label(dropped)
 	g.count(CounterDropped)
+	g.countReturn()
 	g.emit(asm.Ja.Label(to.unwanted))
 	g.label(unstarted)
 	g.count(CounterUnstarted)

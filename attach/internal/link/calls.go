@@ -279,6 +279,9 @@ func (kernelCalls) LinkKernel(g *Group, sites []int) (fd int, err error) {
 		prog: uint32(g.Prog.FD()), attachType: uint32(ebpf.AttachTraceKprobeMulti), count: uint32(len(sites)),
 		addresses: uint64(uintptr(unsafe.Pointer(&addresses[0]))), cookies: uint64(uintptr(unsafe.Pointer(&cookies[0]))),
 	}
+	if g.Session {
+		attr.attachType = uint32(ebpf.AttachTraceKprobeSession)
+	}
 	if g.Returns {
 		attr.multiFlags = 1 // BPF_F_KPROBE_MULTI_RETURN
 	}

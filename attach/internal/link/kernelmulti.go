@@ -53,7 +53,7 @@ func (a *attempt) attachKernel(ctx context.Context, sites []int) error {
 		for _, i := range sites {
 			a.outcomes[i] = nil
 		}
-		a.links = append(a.links, Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: true, fd: fd, event: -1})
+		a.links = append(a.links, Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: true, session: a.Session, fd: fd, event: -1})
 		return nil
 	}
 	if whole := a.wholeError(err); whole != nil {

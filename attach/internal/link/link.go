@@ -17,7 +17,8 @@ type Link struct {
 	Prog *ebpf.Program // that runs
 	Path string        // where it is pinned, empty if it is not
 
-	kernel bool // the sites are functions of the kernel
+	kernel  bool // the sites are functions of the kernel
+	session bool // the program runs at their entries and returns
 
 	fd    int // -1 after Stop
 	event int // the link's perf event, -1 without one

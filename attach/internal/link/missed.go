@@ -14,5 +14,8 @@ func (l Link) Missed() uint64 {
 	if l.event >= 0 {
 		return info[6]
 	}
+	if l.session {
+		return 2 * info[4] // the entry and the return
+	}
 	return info[4]
 }

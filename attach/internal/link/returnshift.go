@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/kernel"
-	"github.com/go-usdt/usdt/internal/kernfunc"
 )
 
 // ReturnShift returns what has to be added to the stack pointer that a program finds at the return
@@ -43,19 +42,9 @@ func measureShift(k Kind) (int64, error) {
 }
 
 func tryShift(k Kind) (int64, error) {
-	table, err := kernfunc.Load()
+	address, err := measuredAddress()
 	if err != nil {
 		return 0, err
-	}
-	address := uint64(0)
-	for _, name := range measured {
-		if f := table.Find(name); f != nil {
-			address = f.Address
-			break
-		}
-	}
-	if address == 0 {
-		return 0, errors.New("the kernel has no function of getppid that can be traced")
 	}
 	found, err := ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_shift", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
 	if err != nil {

@@ -75,6 +75,9 @@ func (m *Maps) Pairs(c *counters) (p tally.Counts, err error) {
 		p.Torn, p.Evicted = p.Torn+torn, p.Evicted-torn
 	}()
 	p.Pending, p.Evicted, err = m.unended(c)
+	if called := int64(c.At(codegen.CounterCalled)); called > 0 { // CPUs are read one after the other
+		p.Pending += uint64(called)
+	}
 	return p, err
 }
 

@@ -50,6 +50,10 @@ type Signature struct {
 
 	Aggregate *Aggregate // nil to record events
 
+	// AtReturn is what the program does at the return from the function at whose entry it is a start:
+	// the end of the same call. It is nil for a program that runs at one of the two.
+	AtReturn *Signature
+
 	key string // key, once it has been asked for
 }
 
@@ -144,6 +148,22 @@ func (s *Signature) Read(op operand.Operand) (slot int) {
 	return s.Slots - 1
 }
 
+// OfCall returns the signature of a program that runs at the entry of a function, as s does, and at its
+// return, as end does. attachment is its attach type.
+func (s *Signature) OfCall(end *Signature, attachment ebpf.AttachType) *Signature {
+	both := *s
+	both.key, both.AtReturn, both.Hook.Attach = "", end, attachment
+	return &both
+}
+
+// Parts returns what the program does: one thing, or one at the entry and one at the return.
+func (s *Signature) Parts() []*Signature {
+	if s.AtReturn == nil {
+		return []*Signature{s}
+	}
+	return []*Signature{s, s.AtReturn}
+}
+
 // Key returns a string that differs between signatures. A signature must not change
 // after the first call.
 func (s *Signature) Key() string {
@@ -151,10 +171,13 @@ func (s *Signature) Key() string {
 		return s.key
 	}
 	flat := *s
-	flat.Condition, flat.Aggregate, flat.Groups = nil, nil, nil
+	flat.Condition, flat.Aggregate, flat.AtReturn, flat.Groups = nil, nil, nil, nil
 	key := fmt.Sprintf("%+v", flat) + conditionKey(s.Condition)
 	if s.Aggregate != nil {
 		key += fmt.Sprintf("%+v", *s.Aggregate)
+	}
+	if s.AtReturn != nil {
+		key += s.AtReturn.Key()
 	}
 	s.key = key
 	return key

@@ -99,6 +99,9 @@ func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*A
 			if !s.Attached && s.Reason == nil {
 				s.Reason = errs[i]
 			}
+			if s.end != nil {
+				s.end.Reason = s.Reason
+			}
 		}
 		if first == nil {
 			first = errs[i]

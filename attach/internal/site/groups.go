@@ -41,6 +41,9 @@ func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, e
 		if far, ok := s.Reason.(*link.FarError); ok {
 			s.Reason = fmt.Errorf("%w: %w", far, plan.ErrSilent)
 		}
+		if s.end != nil {
+			s.end.Attached, s.end.Reason = s.Attached, s.Reason
+		}
 	}
 	return links, err
 }
@@ -49,6 +52,7 @@ func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, e
 type groupSite struct {
 	*Site
 	cookie uint64
+	end    *Site // where the program also runs, if that is for calls: at the return
 }
 
 // Groups collects sites that can share a link.
@@ -78,7 +82,14 @@ type groupKey struct {
 }
 
 // Add adds a site, to which the program is to be attached with a cookie.
-func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
+func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) { g.add(s, nil, prog, cookie) }
+
+// AddCall adds the entry of a function and its return, to which a program for calls is to be attached.
+func (g *Groups) AddCall(entry, end *Site, prog *ebpf.Program, cookie uint64) {
+	g.add(entry, end, prog, cookie)
+}
+
+func (g *Groups) add(s, end *Site, prog *ebpf.Program, cookie uint64) {
 	if g.byKey == nil {
 		g.byKey = map[groupKey]*Group{}
 	}
@@ -94,7 +105,7 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 	if gr == nil {
 		gr = &Group{Group: link.Group{
 			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.Procs.Ended(pid) },
-			Returns: s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET, Session: g.Session, Prog: prog,
+			Returns: s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET, Session: g.Session || end != nil, Prog: prog,
 		}}
 		if obj := g.Objects[s.Path]; obj != nil {
 			gr.Open, gr.object = obj.Path(), obj
@@ -116,5 +127,5 @@ func (g *Groups) Add(s *Site, prog *ebpf.Program, cookie uint64) {
 			}
 		}
 	}
-	gr.sites = append(gr.sites, groupSite{s, cookie})
+	gr.sites = append(gr.sites, groupSite{s, cookie, end})
 }
