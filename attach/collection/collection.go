@@ -166,8 +166,8 @@ func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 // __bpf_usdt_specs, gets entries for all of these sites, and for sites that AttachProgram may add:
 // 256, or as many as its MaxEntries says.
 //
-// A program that was put together in Go has SectionName "usdt", and AttachTo "PROVIDER:NAME" for
-// Attach or none for AttachProgram. It also calls usdt.bpf.h's bpf_usdt_arg, bpf_usdt_arg_cnt and
+// A program that was put together in Go has its SectionName, "usdt/PROVIDER:NAME" for Attach or
+// "usdt" for AttachProgram. It also calls usdt.bpf.h's bpf_usdt_arg, bpf_usdt_arg_cnt and
 // bpf_usdt_cookie, by asm.Call.Label("bpf_usdt_arg"): New adds the functions that are called and
 // missing, and their map.
 //

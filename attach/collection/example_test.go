@@ -116,7 +116,7 @@ func ExampleNew_asm() {
 	}
 	c, err := collection.New(context.Background(), &ebpf.CollectionSpec{
 		Maps:     map[string]*ebpf.MapSpec{"sum": {Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1}},
-		Programs: map[string]*ebpf.ProgramSpec{"add": {SectionName: "usdt", AttachTo: "shop:order", Type: ebpf.Kprobe, License: "GPL", Instructions: add}},
+		Programs: map[string]*ebpf.ProgramSpec{"add": {SectionName: "usdt/shop:order", Type: ebpf.Kprobe, License: "GPL", Instructions: add}},
 	}, nil)
 	if err != nil {
 		log.Print(err)

@@ -17,6 +17,7 @@ import (
 // checked with each call. It does nothing to a spec of LoadSpec.
 func adopt(spec *ebpf.CollectionSpec) error {
 	for _, p := range spec.Programs {
+		nameTarget(p)
 		for i := range p.Instructions {
 			function := btf.FuncMetadata(&p.Instructions[i])
 			if function == nil || function.Linkage != btf.GlobalFunc || !strings.HasPrefix(function.Name, libbpf.FunctionPrefix) {
@@ -28,6 +29,15 @@ func adopt(spec *ebpf.CollectionSpec) error {
 		}
 	}
 	return answerCookies(spec)
+}
+
+// nameTarget has a program that was put together in Go attach to what its section names, as readers
+// of objects do. Only these say for which byte order a program was compiled; where their AttachTo is
+// empty, the caller has cleared it.
+func nameTarget(p *ebpf.ProgramSpec) {
+	if p.ByteOrder == nil && p.AttachTo == "" {
+		_, p.AttachTo, _ = strings.Cut(p.SectionName, "/")
+	}
 }
 
 // answerCookies lets programs read that the kernel passes cookies, which every kernel does that
