@@ -41,6 +41,21 @@ func Traps(ctx context.Context, traps *bench.Traps, plan attach.Plan, wanted fun
 	return least, most, nil
 }
 
+// CPU returns the CPU time that each process has taken which has mapped a file of the plan: of pids or,
+// if there are none, of all.
+func CPU(pids []int, plan attach.Plan) map[int]time.Duration {
+	if len(pids) == 0 {
+		pids, _ = procfs.PIDs() // without /proc there is no CPU time either
+	}
+	times := map[int]time.Duration{}
+	for _, pid := range holders(plan, pids) {
+		if t, err := processTime(pid); err == nil {
+			times[pid] = t
+		}
+	}
+	return times
+}
+
 // codeAt returns the kind of a site and its code. A typed probe says itself of which kind it is: its
 // file, which may have no name, is gone with its process. The code of others is read from their files,
 // where no breakpoint is; it is nil if it cannot be read. The site is at code[at].
