@@ -75,7 +75,7 @@ func (r reporting) Close() error                          { r.report(); return r
 func TestFailAnywhere(t *testing.T) {
 	session, _ := queued(t)
 	of, _ := queued(t)
-	pairs := &Pairs{stream{clock: of.clock}}
+	pairs := &Pairs{stream: stream{clock: of.clock}}
 	pairs.attached, pairs.cancel, pairs.source = of.attached, of.cancel, of.source
 	pairs.sites.Store(of.sites.Load())
 	pairs.layout, pairs.paired = &bind.Layout{Pairs: &bind.PairLayout{Whole: true}}, true

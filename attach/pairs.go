@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -73,7 +74,10 @@ type Pair struct {
 
 // Pairs is two sets of probes, starts and ends. It delivers each pair with the arguments
 // of both events, unless the pair was fast.
-type Pairs struct{ stream }
+type Pairs struct {
+	stream
+	latest atomic.Uint64 // when the last event of a recording fired that was read
+}
 
 // OpenPairs attaches to the probes that start and end name, as [OpenLatency] does, to
 // deliver pairs instead of adding up their times: with PairOptions.Slower, only what took
@@ -204,6 +208,7 @@ func (p *Pairs) match(b []byte) (start, end record.Record, ok bool, err error) {
 		start, end, err = splitPair(b)
 		return start, end, err == nil, err
 	}
+	p.latest.Store(max(p.latest.Load(), end.Time()))
 	began, elapsed, ok := p.tally.Match(sc.Computed, end)
 	if !ok {
 		return nil, nil, false, nil
@@ -329,25 +334,33 @@ func (p *Pairs) Times() (total.Group, error) {
 // objects that [event.Event.MarshalJSON] makes of its events:
 //
 //	{"latency": …, "start": {…}, "end": {…}}
+//
+// The end is null if it has none, see [Pairs.Waiting].
 func (p Pair) MarshalJSON() ([]byte, error) { return p.AppendJSON(nil), nil }
 
 // AppendJSON appends to dst what MarshalJSON returns.
 func (p *Pair) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"latency":`...), int64(p.Took), 10)
 	dst = p.Start.AppendJSON(append(dst, `,"start":`...))
-	dst = p.End.AppendJSON(append(dst, `,"end":`...))
-	return append(dst, '}')
+	if dst = append(dst, `,"end":`...); p.End.Name == "" {
+		return append(dst, "null}"...)
+	}
+	return append(p.End.AppendJSON(dst), '}')
 }
 
 // UnmarshalJSON sets the pair to one that MarshalJSON has written, see [event.Event.UnmarshalJSON].
 func (p *Pair) UnmarshalJSON(data []byte) error {
 	var in struct {
-		Latency    int64
-		Start, End event.Event
+		Latency int64
+		Start   event.Event
+		End     *event.Event
 	}
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("decode a pair: %w", err)
 	}
-	*p = Pair{in.Start, in.End, time.Duration(in.Latency)}
+	*p = Pair{Start: in.Start, Took: time.Duration(in.Latency)}
+	if in.End != nil {
+		p.End = *in.End
+	}
 	return nil
 }

@@ -200,7 +200,7 @@ func TestDamagedPairs(t *testing.T) {
 		{"an end of no site", with(record.Site, 9), 0, 0, 2},
 		{"a start of no site", with(len(q.records[0])+record.Site, 9), 0, 0, 2},
 	} {
-		p := &Pairs{stream{clock: session.clock, paired: true}}
+		p := &Pairs{stream: stream{clock: session.clock, paired: true}}
 		p.layout = &bind.Layout{Pairs: &bind.PairLayout{Whole: true}}
 		p.attached, p.cancel, p.source, p.options = site.Unattached(nil), func() {}, &queue{records: [][]byte{test.rec}}, &settings{}
 		p.sites.Store(session.sites.Load())

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ var latencyVerb = verb{
 or by --by. An END belongs to the last START that has none yet: of the same goroutine in Go, of the same call
 of a function, or of the same thread; with --key, of the same value of an argument. It shows count, sum, avg,
 min and max, or what --show names. --slower prints the pairs that took longer instead, with all arguments or
-those of --fields; with --top N, the N slowest, the slowest first, when it ends.`,
+those of --fields, and at the end the starts that hang; with --top N, the N slowest, the slowest first.`,
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first
   sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99
@@ -126,7 +125,7 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
 		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
-		return p, func() error { return d.printSlow(p, to.stdout) }, err
+		return p, func() error { return d.printSlow(p, to) }, err
 	}
 	d.by = d.meanings.Keys(d.by, []string{d.start, d.end})
 	l, err := attach.OpenLatency(ctx, d.start, d.end, &attach.LatencyOptions{
@@ -135,16 +134,20 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	return l, func() error { return d.print(ctx, l, to) }, err
 }
 
-// printSlow writes pairs until there are enough or no more, or at the end the slowest of them.
-func (f *latencies) printSlow(p *attach.Pairs, stdout io.Writer) error {
-	out := bufio.NewWriterSize(stdout, 64<<10)
+// mostWaiting is how many starts that have not ended are shown without --top.
+const mostWaiting = 20
+
+// printSlow writes pairs until there are enough or no more, or at the end the slowest of them; and
+// then the starts that have waited longer for their ends than pairs have to take.
+func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
+	out := bufio.NewWriterSize(to.stdout, 64<<10)
 	var line []byte
 	n := uint64(0)
 	var first error // of a pair; later pairs follow
 	slowest := slowest{most: f.order.Top}
 	columns := 0
 	if f.output.Readable {
-		columns = screen.Width(stdout)
+		columns = screen.Width(to.stdout)
 	}
 	shown := func(pair *attach.Pair) ([]byte, error) {
 		f.meanings.Event(&pair.Start, f.output.Readable)
@@ -182,6 +185,21 @@ func (f *latencies) printSlow(p *attach.Pairs, stdout io.Writer) error {
 		}
 		if n++; n == f.limit {
 			break
+		}
+	}
+	if f.slower.Duration > 0 && (f.limit == 0 || n < f.limit) {
+		waiting, err := p.Waiting(f.slower.Duration)
+		if !errors.Is(err, attach.ErrClosed) {
+			first = cmp.Or(first, err)
+		}
+		if len(waiting) > 0 && !f.quiet {
+			fmt.Fprintf(to.stderr, "sdttrace: %d starts have waited longer than %v and have not ended\n", len(waiting), f.slower.Duration)
+		}
+		if f.order.Top == 0 {
+			slowest.most = mostWaiting
+		}
+		for i := range waiting {
+			slowest.add(waiting[i])
 		}
 	}
 	for i := range slowest.pairs {

@@ -110,6 +110,45 @@ func (p *pairing) run(rounds int, args ...string) (lines []string, said string, 
 	return lines, stderr.String(), all
 }
 
+// TestHanging has starts without an end, which --slower shows last: with how long they have waited,
+// and their arguments.
+func TestHanging(t *testing.T) {
+	eachPairing(t, "hanging", func(p *pairing) {
+		verb := []string{"latency", p.provider + ":shut", p.provider + ":open", "--key", "id", "--slower", "1ns"}
+		want := []string{"1", "2", "3", "4", "5", "5", "5", "6"}
+		if p.crash != "" {
+			want = want[:7] // the last one fired at the end of the recording
+		}
+		lines, said, _ := p.run(1, append(verb, "--json")...)
+		var got []string
+		for _, line := range lines {
+			var pair struct {
+				Latency int64
+				Start   struct{ Args struct{ ID int } }
+				End     *struct{}
+			}
+			if err := json.Unmarshal([]byte(line), &pair); err != nil || pair.Latency <= 0 || pair.End != nil {
+				t.Errorf("%v: %s", err, line)
+			}
+			got = append(got, fmt.Sprint(pair.Start.Args.ID))
+		}
+		if d := cmp.Diff(want, got); d != "" || !strings.Contains(said, fmt.Sprintf("sdttrace: %d starts have waited longer than 1ns and have not ended\n", len(want))) {
+			t.Errorf("starts that have not ended (-want +got):\n%s\n%s", d, said)
+		}
+		if p.crash == "" {
+			return // the next run would see only what fires in it
+		}
+		lines, _, _ = p.run(0, append(verb, "--top", "2")...)
+		if len(lines) != 2 || !strings.Contains(lines[0], " latency>") || !strings.HasSuffix(lines[0], ":shut id=1 code=200 -> has not ended\n") {
+			t.Errorf("the two that have waited longest are %q", lines)
+		}
+		lines, _, _ = p.run(0, append(verb, "--fields", "latency,id,path")...)
+		if len(lines) != 7 || !strings.HasPrefix(lines[0], "latency=>") || strings.Contains(lines[0], "path") {
+			t.Errorf("parts of them are %q", lines)
+		}
+	})
+}
+
 // TestGroupedLatencies compares groups of latencies with what the program says, by the key
 // that its probes have and by the goroutine, which both match pairs within pairs.
 func TestGroupedLatencies(t *testing.T) {

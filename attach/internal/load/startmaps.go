@@ -2,6 +2,7 @@ package load
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/tally"
+	"github.com/go-usdt/usdt/internal/record"
 )
 
 // addStarts creates the maps of starts and of the arguments that they keep for their ends.
@@ -117,6 +119,33 @@ func (m *Maps) unended(before *counters) (pending, evicted uint64, err error) {
 // countStarts returns the number of starts that wait.
 func countStarts(m *ebpf.Map) (total uint64, err error) {
 	return total, eachStarts(m, func(_ []byte, starts *query.Starts) { total += starts.Waiting(math.MaxUint64) })
+}
+
+// EachWaiting calls do with the time of each start that waits, and with the record that it has kept,
+// until do returns an error. Starts that do not pass the condition, or end meanwhile, are left out.
+func (m *Maps) EachWaiting(do func(at uint64, rec record.Record) error) (err error) {
+	if m.Starts == nil || m.StartArgs == nil {
+		return nil
+	}
+	failed := eachStarts(m.Starts, func(key []byte, starts *query.Starts) {
+		for i, at := range starts[1:] {
+			if at == 0 || at>>63 != 0 || err != nil {
+				continue
+			}
+			rec, lookup := m.StartArgs.LookupBytes(binary.NativeEndian.AppendUint64(slices.Clone(key), uint64(i)))
+			var now query.Starts
+			if err = lookup; err != nil || rec == nil || m.Starts.Lookup(key, &now) != nil || now[1+i] != at {
+				continue // evicted or ended
+			}
+			if size := record.Record(rec).Time(); size >= record.HeaderSize && size <= uint64(len(rec)) {
+				err = do(at, rec[:size])
+			}
+		}
+	})
+	if err == nil && failed != nil {
+		err = fmt.Errorf("read pending starts: %w", failed)
+	}
+	return err
 }
 
 // ForgetStarts forgets the keys of processes that have starts from before a time: others have

@@ -45,3 +45,21 @@ func (t *Tally) ReadTimes(add func(key string, words []uint64)) {
 		add("", t.Times)
 	}
 }
+
+// EachWaiting calls do with the time of each start that waits, and with a copy of its record, until do
+// returns an error. Starts that do not pass the condition are left out.
+func (t *Tally) EachWaiting(do func(at uint64, rec record.Record) error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range t.starts.keys {
+		for _, s := range e.Value.(*waiting).slots {
+			if !s.waits || s.unwanted {
+				continue
+			}
+			if err := do(s.at, append(record.Record(nil), s.kept...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

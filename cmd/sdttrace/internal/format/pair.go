@@ -13,7 +13,14 @@ import (
 
 // appendPair appends a pair as a line of text: when it ended, how long it took, and what
 // its start and its end have; below, the calls that led to each. Equal arguments stand there once.
+// A pair that has not ended has the time of its start, and for how long it has waited.
 func appendPair(dst []byte, pair *attach.Pair) []byte {
+	if pair.End.Name == "" {
+		dst = appendProcess(pair.Start.Time.AppendFormat(dst, "15:04:05.000000"), &pair.Start)
+		dst = AppendDuration(append(dst, " latency>"...), pair.Took)
+		dst = append(appendFired(dst, &pair.Start), " -> has not ended"...)
+		return append(appendCalls(dst, &pair.Start), '\n')
+	}
 	dst = appendProcess(pair.End.Time.AppendFormat(dst, "15:04:05.000000"), &pair.Start)
 	dst = AppendDuration(append(dst, " latency="...), pair.Took)
 	dst = append(appendFired(dst, &pair.Start), " ->"...)
@@ -44,16 +51,23 @@ func newArgs(pair *attach.Pair) (args []event.Arg) {
 // process of its start, and the arguments of both, with latency in front.
 func (f Fields) PickPair(pair *attach.Pair, readable bool) (*Picked, error) {
 	p, took := &Picked{Event: pair.Start}, any(pair.Took)
+	ended := pair.End.Name != ""
 	if readable {
-		took = shown{string(AppendDuration(nil, pair.Took)), took}
+		text := string(AppendDuration(nil, pair.Took))
+		if !ended {
+			text = ">" + text
+		}
+		took = shown{text, took}
 	}
-	p.Time, p.Stack = pair.End.Time, pair.End.Stack
+	if ended {
+		p.Time, p.Stack = pair.End.Time, pair.End.Stack
+	}
 	p.Args = append(append([]event.Arg{{Name: "latency", Value: took}}, pair.Start.Args...), newArgs(pair)...)
 	for _, name := range f {
 		has := name == fieldArgs
 		if !slices.Contains(FieldNames, name) {
 			var a event.Arg
-			if a, has = argumentAt(p.Args, name); !has {
+			if a, has = argumentAt(p.Args, name); !has && ended {
 				var names []string
 				for i := range p.Args {
 					names = append(names, p.Args[i].Name)

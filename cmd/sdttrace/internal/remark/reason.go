@@ -122,7 +122,11 @@ func Why(s session.Session, asked Asked) (why []string) {
 		if !o.unfired() && !o.recorded && spans[i].unfired() {
 			why = append(why, silent(s.Plan(), asked.Table, spans[i].probes)...)
 		}
-		if text := lonely(&spans[i].PairStats, o.Where, o.recorded); text != "" && len(spans) > 1 {
+		text := lonely(&spans[i].PairStats, o.Where, o.recorded)
+		if _, addsUp := s.(*attach.Latency); addsUp && text != "" && spans[i].Pending > 0 {
+			text += "; --slower 1ms shows the starts that have not ended"
+		}
+		if text != "" && len(spans) > 1 {
 			why = append(why, spans[i].text+text)
 		} else if text != "" {
 			why = append(why, text)

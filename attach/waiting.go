@@ -1,0 +1,56 @@
+package attach
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/clock"
+	"github.com/go-usdt/usdt/internal/record"
+)
+
+// Waiting returns the starts that have waited longer than this for their ends, the longest first:
+// what hangs. Such a [Pair] has no End, whose Probe is nil, and Took is the time until now; in
+// recordings, until their last event that was read. Starts that do not pass the conditions that apply to them are left out.
+// Until [Pairs.Close] it can be called after [Pairs.Stop] as well, and from another goroutine than All.
+// Starts that come through shared memory or from recordings are known once All has read them.
+func (p *Pairs) Waiting(longer time.Duration) ([]Pair, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, fmt.Errorf("the session is %w", ErrClosed)
+	}
+	latest := p.latest.Load()
+	if p.options.Target.Via != ViaRecording {
+		now, err := clock.Now()
+		if err != nil {
+			return nil, fmt.Errorf("read the clock of starts: %w", err)
+		}
+		latest = now()
+	}
+	d := p.decoder()
+	var all []Pair
+	add := func(at uint64, rec record.Record) error {
+		if at > latest || latest-at <= uint64(longer) {
+			return nil
+		}
+		binary.NativeEndian.PutUint64(rec[record.Time:], at)
+		start, err := d.Decode(p.shorten(rec))
+		if start.Probe == nil {
+			return err
+		}
+		all = append(all, Pair{Start: start, Took: time.Duration(latest - at)})
+		return nil
+	}
+	var err error
+	if p.tally != nil {
+		err = p.tally.EachWaiting(add)
+	}
+	if p.programs != nil && p.programs.maps != nil {
+		err = cmp.Or(err, p.programs.maps.EachWaiting(add))
+	}
+	slices.SortStableFunc(all, func(a, b Pair) int { return cmp.Compare(b.Took, a.Took) })
+	return all, err
+}
