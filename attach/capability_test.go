@@ -133,6 +133,7 @@ var needMore = map[string]string{
 	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestCgroup":                 "mounts",
 	"TestContainers":             "needs root",
+	"TestContainersV1":           "mounts",
 	"TestByContainer*":           "mounts",
 	"TestWhereContainer*":        "mounts",
 	"TestEventsOfContainers":     "mounts",

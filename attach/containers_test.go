@@ -13,8 +13,12 @@ import (
 
 // TestContainers starts and stops 50 containers during tracing, by the paths that runtimes give
 // them, and checks that every event of them is counted and none of others.
-func TestContainers(t *testing.T) {
-	root := cgroups(t)
+func TestContainers(t *testing.T) { checkContainers(t, cgroups(t)) }
+
+// TestContainersV1 is TestContainers for containers that have groups of version 1 only.
+func TestContainersV1(t *testing.T) { checkContainers(t, cgroupsV1(t)) }
+
+func checkContainers(t *testing.T, root string) {
 	const uid = "0f3a5c7e-9b1d-4e2f-8a6b-1c2d3e4f5a6b"
 	top := filepath.Join(root, fmt.Sprintf("usdt_containers_%d", os.Getpid()))
 	pod := top + "/kubepods-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice"

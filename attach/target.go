@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/cgroups"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/selected"
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -152,7 +153,7 @@ func (t Target) selects(pid int) (bool, error) {
 		}
 	}
 	if groups := t.groups(); groups != nil {
-		return withinGroups(groups, pid)
+		return cgroups.Has(*groups, pid)
 	}
 	if t.Cgroup != "" {
 		group, err := process.OpenCgroup(t.Cgroup)

@@ -1,12 +1,7 @@
 package attach
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
-	"fmt"
-	"os"
-	"strings"
 
 	"github.com/go-usdt/usdt/internal/container"
 )
@@ -50,18 +45,4 @@ func (t Target) checkGroups() error {
 		}
 	}
 	return nil
-}
-
-// withinGroups reports whether a process is in a group that is selected now.
-func withinGroups(s *container.Selector, pid int) (bool, error) {
-	lines, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
-	if err != nil {
-		return false, err
-	}
-	for l := bufio.NewScanner(bytes.NewReader(lines)); l.Scan(); {
-		if path, ok := strings.CutPrefix(l.Text(), "0::"); ok {
-			return s.Within(path, container.Names{}), nil
-		}
-	}
-	return false, nil
 }

@@ -106,7 +106,9 @@ func (l *Live) follow(v1 int) error {
 	}
 	two := len(at)
 	if v1 >= 0 {
-		at = append(at, rootV1(controllers[v1].name)...)
+		if roots := rootsV1(controllers[v1].name); len(roots) > 0 {
+			at = append(at, roots[0])
+		}
 	}
 	for i, root := range at {
 		var mark uint64

@@ -35,7 +35,7 @@ func Roots() (roots []string, err error) {
 	if len(roots) > 0 {
 		return roots, nil
 	}
-	return nil, errors.New("no hierarchy of control groups of version 2 is mounted here whole: the kernel selects processes by those only")
+	return nil, errors.New("no hierarchy of control groups is mounted here whole: the kernel selects processes by those only")
 }
 
 func whole(dir string) bool {
@@ -44,9 +44,8 @@ func whole(dir string) bool {
 	return unix.Stat(dir, &st) == nil && unix.Statfs(dir, &fs) == nil && fs.Type == unix.CGROUP2_SUPER_MAGIC && st.Ino == rootInode
 }
 
-// rootV1 returns where the hierarchy of version 1 that has a controller is mounted whole; none or one
-// place.
-func rootV1(controller string) []string {
+// rootsV1 returns where the hierarchy of version 1 that has a controller is mounted whole.
+func rootsV1(controller string) (roots []string) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil
@@ -59,8 +58,8 @@ func rootV1(controller string) []string {
 		}
 		var st unix.Stat_t
 		if unix.Stat(at[4], &st) == nil && st.Ino == rootInode {
-			return []string{at[4]}
+			roots = append(roots, at[4])
 		}
 	}
-	return nil
+	return roots
 }

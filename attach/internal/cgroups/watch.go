@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,8 +23,16 @@ const Most = 1 << 16
 type Watch struct {
 	Map *ebpf.Map // of ids; the values mean nothing
 
+	layout *layout // nil unless groups of version 1 count
+	parts  []*part
+}
+
+// part is what is selected of one hierarchy.
+type part struct {
+	ids      *ebpf.Map
 	selector container.Selector
 	names    container.Names
+	mark     uint64 // in ids
 	tree     tree
 
 	// tree.mu is locked:
@@ -36,73 +45,150 @@ func Open(selector container.Selector, names container.Names) (_ *Watch, err err
 	if err := selector.Check(); err != nil {
 		return nil, err
 	}
-	w := &Watch{selector: selector, names: names, chosen: map[string]uint64{}, unsure: map[string]bool{}}
-	roots, err := Roots()
+	hierarchies, selector, err := places(selector)
 	if err != nil {
 		return nil, err
 	}
-	at := roots[0]
-	for _, root := range roots {
-		if below, ok := strings.CutPrefix(w.selector.Glob, root+"/"); ok {
-			at, w.selector.Glob = root, below
-			break
-		}
-	}
+	w := &Watch{}
 	if w.Map, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_cgroups", Type: ebpf.Hash, KeySize: 8, ValueSize: 1, MaxEntries: Most, Flags: unix.BPF_F_NO_PREALLOC}); err != nil {
 		return nil, fmt.Errorf("create the map of control groups: %w", err)
 	}
-	w.tree.found, w.tree.lost = w.decide, w.drop
-	if err := w.tree.open(at); err != nil {
-		w.Map.Close()
-		return nil, err
+	defer func() {
+		if err != nil {
+			w.Close()
+		}
+	}()
+	for _, h := range hierarchies {
+		p := &part{ids: w.Map, selector: selector, names: names, chosen: map[string]uint64{}, unsure: map[string]bool{}}
+		if h.v1 >= 0 {
+			p.mark = ofV1
+			if w.layout, err = newLayout(h.v1); err != nil {
+				return nil, err
+			}
+		}
+		p.tree.found, p.tree.lost = p.decide, p.drop
+		if err := p.tree.open(h.root); err != nil {
+			return nil, err
+		}
+		w.parts = append(w.parts, p)
 	}
 	return w, nil
 }
 
+// hierarchy is one in which groups are selected.
+type hierarchy struct {
+	root string
+	v1   int // an index of controllers, -1 for version 2
+}
+
+// places returns the hierarchies that have the groups of a selector, whose pattern may begin with where one
+// is mounted: then it is that one, and the pattern that is returned is of paths in it.
+func places(selector container.Selector) (at []hierarchy, within container.Selector, err error) {
+	roots, err := Roots()
+	for i, root := range roots {
+		if below, ok := strings.CutPrefix(selector.Glob, root+"/"); ok {
+			selector.Glob = below
+			return []hierarchy{{root, -1}}, selector, nil
+		}
+		if i == 0 {
+			at = append(at, hierarchy{root, -1})
+		}
+	}
+	if v1 := controller(); v1 >= 0 {
+		for i, root := range rootsV1(controllers[v1].name) {
+			if below, ok := strings.CutPrefix(selector.Glob, root+"/"); ok {
+				selector.Glob = below
+				return []hierarchy{{root, v1}}, selector, nil
+			}
+			if i == 0 {
+				at = append(at, hierarchy{root, v1})
+			}
+		}
+	}
+	if len(at) > 0 {
+		err = nil
+	}
+	return at, selector, err
+}
+
+// Has reports whether a process is in a group that is selected now.
+func Has(selector container.Selector, pid int) (bool, error) {
+	lines, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return false, err
+	}
+	hierarchies, selector, err := places(selector)
+	if err != nil {
+		return false, err
+	}
+	group, in := "/", -1                             // of version 2, unless that is the root
+	for line := range strings.Lines(string(lines)) { // HIERARCHY:CONTROLLER,...:PATH
+		words := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		switch v1 := controller(); {
+		case len(words) < 3:
+		case words[0] == "0" && words[2] != "/":
+			group, in = words[2], -1
+		case group == "/" && v1 >= 0 && slices.Contains(strings.Split(words[1], ","), controllers[v1].name):
+			group, in = words[2], v1
+		}
+	}
+	return slices.ContainsFunc(hierarchies, func(h hierarchy) bool { return h.v1 == in }) && selector.Within(group, container.Names{}), nil
+}
+
 // Refresh has seen, when it returns, all groups that were made before, and looks again for names.
-func (w *Watch) Refresh() error {
-	w.tree.mu.Lock()
-	defer w.tree.mu.Unlock()
-	err := w.tree.refresh()
-	for group := range w.unsure {
-		info, gone := os.Stat(filepath.Join(w.tree.root, group))
+func (w *Watch) Refresh() (err error) {
+	for _, p := range w.parts {
+		err = errors.Join(err, p.refresh())
+	}
+	return err
+}
+
+func (p *part) refresh() error {
+	p.tree.mu.Lock()
+	defer p.tree.mu.Unlock()
+	err := p.tree.refresh()
+	for group := range p.unsure {
+		info, gone := os.Stat(filepath.Join(p.tree.root, group))
 		if gone != nil {
 			continue
 		}
-		err = errors.Join(err, w.decide(group, info.Sys().(*syscall.Stat_t).Ino))
+		err = errors.Join(err, p.decide(group, info.Sys().(*syscall.Stat_t).Ino))
 	}
 	return err
 }
 
 // Close ends the watch, and closes the map.
 func (w *Watch) Close() {
-	w.tree.close()
+	for _, p := range w.parts {
+		p.tree.close()
+	}
 	w.Map.Close()
 }
 
 // decide adds a group to the map if it is selected.
-func (w *Watch) decide(group string, id uint64) error {
-	match, unsure := w.selector.Match(group, w.names)
-	delete(w.unsure, group)
+func (p *part) decide(group string, id uint64) error {
+	match, unsure := p.selector.Match(group, p.names)
+	delete(p.unsure, group)
 	switch {
 	case !match && unsure:
-		w.unsure[group] = true
+		p.unsure[group] = true
 		return nil
 	case !match:
 		return nil
 	}
-	w.chosen[group] = id
-	if err := w.Map.Put(id, uint8(1)); err != nil {
+	id |= p.mark
+	p.chosen[group] = id
+	if err := p.ids.Put(id, uint8(1)); err != nil {
 		return fmt.Errorf("select control group %s: %w", group, err)
 	}
 	return nil
 }
 
 // drop removes a group that is gone.
-func (w *Watch) drop(group string) {
-	delete(w.unsure, group)
-	if id, ok := w.chosen[group]; ok {
-		delete(w.chosen, group)
-		_ = w.Map.Delete(id) // no process is in it
+func (p *part) drop(group string) {
+	delete(p.unsure, group)
+	if id, ok := p.chosen[group]; ok {
+		delete(p.chosen, group)
+		_ = p.ids.Delete(id) // no process is in it
 	}
 }

@@ -3,6 +3,7 @@ package cgroups_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -146,6 +147,59 @@ func TestWatchRefuses(t *testing.T) {
 		if w, err := cgroups.Open(s, container.Names{}); err == nil {
 			w.Close()
 			t.Errorf("%+v is accepted", s)
+		}
+	}
+}
+
+// TestWatchV1 checks which groups of version 1 are in the map, and that a process is known to be in one.
+func TestWatchV1(t *testing.T) {
+	needs.Root(t)
+	before := leftover.Descriptors(t)
+	t.Cleanup(func() { leftover.Back(t, before) })
+	root := t.TempDir()
+	if err := unix.Mount("none", root, "cgroup", 0, "pids"); err != nil {
+		needs.Skip(t, "the hierarchy of control groups of version 1 cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(root, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	group := fmt.Sprintf("/usdt_watch_v1_%d", os.Getpid())
+	id := mkdir(t, root+group)
+	other := mkdir(t, root+group+"_other")
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	for _, glob := range []string{group, root + group} {
+		s := container.Selector{Glob: glob}
+		w, err := cgroups.Open(s, container.Names{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v uint8
+		if err := w.Map.Lookup(id|1<<63, &v); err != nil {
+			t.Errorf("%s: group %d: %v", glob, id, err)
+		}
+		if err := w.Map.Lookup(other|1<<63, &v); err == nil {
+			t.Errorf("%s: group %d is in the map", glob, other)
+		}
+		w.Close()
+		for dir, want := range map[string]bool{root + group: true, root + group + "_other": false, root: false} {
+			if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, cmd.Process.Pid), 0); err != nil {
+				t.Fatal(err)
+			}
+			if has, err := cgroups.Has(s, cmd.Process.Pid); has != want || err != nil {
+				t.Errorf("%s: in %s: %v, %v, want %v", glob, dir, has, err, want)
+			}
+		}
+		if err := os.WriteFile(root+"/cgroup.procs", fmt.Append(nil, cmd.Process.Pid), 0); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

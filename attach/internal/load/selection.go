@@ -83,7 +83,7 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 		if s.groups, err = cgroups.Open(*o.Groups, container.Names{}); err != nil {
 			return nil, &SelectionError{groupsOption(o.Groups), err}
 		}
-		s.Cgroups = s.groups.Map
+		s.Cgroups = s.groups
 	}
 	if o.Comm == "" && o.Exe == "" {
 		return s, nil

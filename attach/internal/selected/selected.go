@@ -28,9 +28,8 @@ type Processes struct {
 	// root; 0 for any.
 	Cgroup uint64
 	Level  int32
-	// Cgroups has the ids of control groups of version 2, of which one contains the process;
-	// nil for any.
-	Cgroups *ebpf.Map
+	// Cgroups selects control groups, of which one contains the process; nil for any.
+	Cgroups *cgroups.Watch
 }
 
 // Only returns instructions that jump to exit in processes that are not selected, none if s is
@@ -51,7 +50,7 @@ func (s *Processes) Only(context asm.Register, slot int16, exit string) (ins asm
 		)
 	}
 	if s.Cgroups != nil {
-		emit(cgroups.Within(s.Cgroups, slot-8, "within", exit)...)
+		emit(s.Cgroups.Within(slot-8, "within", exit)...)
 		emit(asm.Mov.Reg(asm.R1, context).WithSymbol("within"))
 	}
 	if s.Comm == "" && s.Exe == nil {
