@@ -132,6 +132,7 @@ var needMore = map[string]string{
 	"ExampleCloseAll":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestCgroup":                 "mounts",
+	"TestCgroupV1":               "mounts",
 	"TestContainers":             "needs root",
 	"TestContainersV1":           "mounts",
 	"TestByContainer*":           "mounts",

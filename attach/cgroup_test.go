@@ -32,10 +32,16 @@ func cgroups(t *testing.T) string {
 
 // TestCgroup checks that events of one control group, and of those below it, are recorded
 // and counted, and of no others: wherever a process is moved, and by all ways.
-func TestCgroup(t *testing.T) { sharedToo(t, checkCgroup) }
+func TestCgroup(t *testing.T) {
+	sharedToo(t, func(t *testing.T) { checkCgroup(t, cgroups(t)) })
+}
 
-func checkCgroup(t *testing.T) {
-	root := cgroups(t)
+// TestCgroupV1 is TestCgroup for groups of version 1.
+func TestCgroupV1(t *testing.T) {
+	sharedToo(t, func(t *testing.T) { checkCgroup(t, cgroupsV1(t)) })
+}
+
+func checkCgroup(t *testing.T, root string) {
 	above := filepath.Join(root, fmt.Sprintf("usdt_%d", os.Getpid()))
 	group, below, beside := above+"/group", above+"/group/below", above+"/group2"
 	for _, dir := range []string{above, group, below, beside} {

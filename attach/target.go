@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/cgroups"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/selected"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -42,13 +43,16 @@ type Target struct {
 	// alone unless a selector has their path. Comm and Exe select events of generated
 	// programs: [AttachProbes], [Find] and collections refuse them.
 	Comm, Exe string
-	// Cgroup is the directory of a control group of version 2, such as
+	// Cgroup is the directory of a control group, such as
 	// /sys/fs/cgroup/system.slice/myapp.service: only processes are traced that are in it,
-	// or below it, when a probe fires. The kernel decides, so that it does not matter when
+	// or below it, when a probe fires. It is one of version 2, or of a hierarchy of version 1 with the
+	// controller pids, memory, devices, freezer, cpu or blkio. The kernel decides, so that it does not matter when
 	// a process starts or is moved, or how soon it ends. Like Comm and Exe, it is for
 	// generated programs, but it can be combined with PIDs.
 	// A path with '*', '?' or '[' names several, as [path.Match] has it, from the root of the
-	// hierarchy or from where that is mounted: "kubepods.slice/*". Groups that are made later count.
+	// hierarchy or from where that is mounted: "kubepods.slice/*". Groups that are made later count. Without
+	// the latter, and for Container and Pod, a group of version 1, of the first of these controllers
+	// that is used, selects a process that no group of version 2 has.
 	Cgroup string
 	// Container is a name of containers, as Docker, Podman, CRI-O or Kubernetes have it, or at
 	// least 12 digits of the identifier of one; Pod is NAMESPACE/NAME of Kubernetes pods, or the
@@ -154,6 +158,11 @@ func (t Target) selects(pid int) (bool, error) {
 	}
 	if groups := t.groups(); groups != nil {
 		return cgroups.Has(*groups, pid)
+	}
+	if v1, err := cgroups.DirectoryV1(t.Cgroup); err != nil {
+		return false, err
+	} else if v1 != "" {
+		return cgroups.Has(container.Selector{Glob: v1}, pid)
 	}
 	if t.Cgroup != "" {
 		group, err := process.OpenCgroup(t.Cgroup)

@@ -113,7 +113,7 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	case group != nil && group.Pattern:
 		f.cgroup = group.Path
 	case group != nil && !group.InKernel():
-		return nil, usageError{fmt.Errorf("--cgroup: the kernel selects by control groups of version 2, whose whole hierarchy is mounted, and %s is none; top selects by others as well", group.Path)}
+		return nil, usageError{fmt.Errorf("--cgroup: the kernel selects by control groups whose whole hierarchy is mounted, of version 2 or with a controller such as pids, and %s is none; top selects by others as well", group.Path)}
 	case group != nil:
 		f.cgroup = group.Dir
 	}

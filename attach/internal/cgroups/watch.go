@@ -24,6 +24,7 @@ type Watch struct {
 	Map *ebpf.Map // of ids; the values mean nothing
 
 	layout *layout // nil unless groups of version 1 count
+	two    bool    // whether groups of version 2 count
 	parts  []*part
 }
 
@@ -60,6 +61,7 @@ func Open(selector container.Selector, names container.Names) (_ *Watch, err err
 	}()
 	for _, h := range hierarchies {
 		p := &part{ids: w.Map, selector: selector, names: names, chosen: map[string]uint64{}, unsure: map[string]bool{}}
+		w.two = w.two || h.v1 < 0
 		if h.v1 >= 0 {
 			p.mark = ofV1
 			if w.layout, err = newLayout(h.v1); err != nil {
@@ -94,13 +96,13 @@ func places(selector container.Selector) (at []hierarchy, within container.Selec
 			at = append(at, hierarchy{root, -1})
 		}
 	}
-	if v1 := controller(); v1 >= 0 {
-		for i, root := range rootsV1(controllers[v1].name) {
+	for v1, c := range controllers {
+		for i, root := range rootsV1(c.name) {
 			if below, ok := strings.CutPrefix(selector.Glob, root+"/"); ok {
 				selector.Glob = below
 				return []hierarchy{{root, v1}}, selector, nil
 			}
-			if i == 0 {
+			if i == 0 && v1 == controller() {
 				at = append(at, hierarchy{root, v1})
 			}
 		}
@@ -121,12 +123,18 @@ func Has(selector container.Selector, pid int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	two, v1 := false, controller()
+	for _, h := range hierarchies {
+		if two = two || h.v1 < 0; h.v1 >= 0 {
+			v1 = h.v1
+		}
+	}
 	group, in := "/", -1                             // of version 2, unless that is the root
 	for line := range strings.Lines(string(lines)) { // HIERARCHY:CONTROLLER,...:PATH
 		words := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		switch v1 := controller(); {
+		switch {
 		case len(words) < 3:
-		case words[0] == "0" && words[2] != "/":
+		case words[0] == "0" && words[2] != "/" && two:
 			group, in = words[2], -1
 		case group == "/" && v1 >= 0 && slices.Contains(strings.Split(words[1], ","), controllers[v1].name):
 			group, in = words[2], v1

@@ -10,6 +10,9 @@ const levels = 12
 // selected, and to exit otherwise. It changes R0 to R5, R7, and two words of the stack from slot on down.
 func (w *Watch) Within(slot int16, within, exit string) (code asm.Instructions) {
 	const firstV1 = "within_v1"
+	if !w.two {
+		return w.withinV1(slot, within, exit)
+	}
 	for level := int32(1); level <= levels; level++ {
 		code = append(code,
 			asm.Mov.Imm(asm.R1, level),
@@ -28,10 +31,15 @@ func (w *Watch) Within(slot int16, within, exit string) (code asm.Instructions) 
 	if w.layout == nil {
 		return code
 	}
-	word := slot - 8
-	v1 := w.layout.nodeOf(word, true)
+	v1 := w.withinV1(slot, within, exit)
 	v1[0] = v1[0].WithSymbol(firstV1)
-	code = append(code, v1...)
+	return append(code, v1...)
+}
+
+// withinV1 is Within for groups of version 1.
+func (w *Watch) withinV1(slot int16, within, exit string) asm.Instructions {
+	word := slot - 8
+	code := w.layout.nodeOf(word, true)
 	code = append(code, asm.LoadMem(asm.R7, asm.R10, word, asm.DWord))
 	for range levels {
 		code = append(code, asm.Mov.Reg(asm.R3, asm.R7))

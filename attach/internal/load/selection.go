@@ -67,7 +67,12 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 		return nil, nil
 	}
 	s := &selection{Processes: selected.Processes{Comm: o.Comm, At: map[string]int32{}}, path: o.Exe}
-	if o.Cgroup != "" {
+	groups := o.Groups
+	if v1, err := cgroups.DirectoryV1(o.Cgroup); err != nil {
+		return nil, &SelectionError{"Cgroup", err}
+	} else if v1 != "" {
+		groups = &container.Selector{Glob: v1}
+	} else if o.Cgroup != "" {
 		group, err := process.OpenCgroup(o.Cgroup)
 		if err != nil {
 			return nil, &SelectionError{"Cgroup", err}
@@ -79,9 +84,9 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 			s.Close()
 		}
 	}()
-	if o.Groups != nil {
-		if s.groups, err = cgroups.Open(*o.Groups, container.Names{}); err != nil {
-			return nil, &SelectionError{groupsOption(o.Groups), err}
+	if groups != nil {
+		if s.groups, err = cgroups.Open(*groups, container.Names{}); err != nil {
+			return nil, &SelectionError{groupsOption(groups), err}
 		}
 		s.Cgroups = s.groups
 	}

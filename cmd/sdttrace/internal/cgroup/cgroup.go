@@ -89,14 +89,18 @@ func newGroup(h hierarchy, dir, path string) *Group {
 	return &Group{hierarchy: h, Dir: dir, Path: path, known: map[int]bool{}}
 }
 
-// InKernel reports whether the kernel can select by the group: one of version 2 whose whole
-// hierarchy is mounted here, as its root's inode number says (fs/kernfs/dir.c).
+// selecting are the controllers of version 1 by whose hierarchies sessions select.
+var selecting = []string{"pids", "memory", "devices", "freezer", "cpu", "blkio"}
+
+// InKernel reports whether the kernel can select by the group: one whose whole hierarchy is mounted
+// here, as its root's inode number says (fs/kernfs/dir.c), of version 2 or of one of these controllers.
 func (c *Group) InKernel() bool {
 	if c.Pattern {
 		return true
 	}
 	var st unix.Stat_t
-	return c.controllers == nil && unix.Stat(c.mount, &st) == nil && st.Ino == 1
+	selects := c.controllers == nil || slices.ContainsFunc(c.controllers, func(name string) bool { return slices.Contains(selecting, name) })
+	return selects && unix.Stat(c.mount, &st) == nil && st.Ino == 1
 }
 
 // Again returns a cgroup for another reader.
