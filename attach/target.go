@@ -50,9 +50,9 @@ type Target struct {
 	// a process starts or is moved, or how soon it ends. Like Comm and Exe, it is for
 	// generated programs, but it can be combined with PIDs.
 	// A path with '*', '?' or '[' names several, as [path.Match] has it, from the root of the
-	// hierarchy or from where that is mounted: "kubepods.slice/*". Groups that are made later count. Without
-	// the latter, and for Container and Pod, a group of version 1, of the first of these controllers
-	// that is used, selects a process that no group of version 2 has.
+	// hierarchy or from where that is mounted: "kubepods.slice/*". Groups that are made later count.
+	// A pattern from the root, Container and Pod also select by groups of version 1, of the first of
+	// these controllers that is used: processes that no group of version 2 has.
 	Cgroup string
 	// Container is a name of containers, as Docker, Podman, CRI-O or Kubernetes have it, or at
 	// least 12 digits of the identifier of one; Pod is NAMESPACE/NAME of Kubernetes pods, or the
