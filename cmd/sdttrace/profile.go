@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -25,7 +26,7 @@ how many came from where or, with --weigh, the sum of an argument. Text argument
 in pprof. With --by the kernel adds up, by stack and the other keys, and sends no events.
 --span adds up the time from one probe to another. The probes otel_memory:* of allocators
 give a profile of memory, as Go's heap profiles are. --diff says by how much a recording differs
-from an earlier one: in text, for difffolded.pl's readers, or as pprof -diff_base does.`,
+from an earlier one: in text, with -o X.pb.gz as pprof -diff_base does, or for difffolded.pl's readers.`,
 	examples: `  sdttrace profile -o calls.pb.gz --duration 10s 'myapp:*'   then: go tool pprof -http=: calls.pb.gz
   sdttrace profile --format folded -o calls.txt 'myapp:*'    for scripts that draw flame graphs
   sdttrace profile -o bytes.pb.gz --weigh bytes myapp:alloc
@@ -76,7 +77,7 @@ func (d *profiling) check(probes []string) error {
 		return errors.New("--format text compares two recordings: it needs --diff")
 	case d.groups() && (d.part != whole || d.before.Part != whole):
 		return errors.New("--diff compares parts of recordings by single events: not with --by and --span")
-	case d.base != "" && !d.given("format"):
+	case d.base != "" && !d.given("format") && !strings.HasSuffix(d.out, ".pb.gz"):
 		d.format = profileFormats[2]
 	}
 	if !d.groups() {

@@ -102,6 +102,9 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 				}
 			}
 			probes, err := f.probes(d, args)
+			if err == nil {
+				err = f.checkSuffix(v.name())
+			}
 			if err != nil {
 				return usageError{err}
 			}

@@ -19,7 +19,8 @@ type Files struct {
 	Pipes map[string]*os.File // opened before attaching, by their paths
 }
 
-// Create creates a file; "-" and none is stdout, which stays open.
+// Create creates a file; "-" and none is stdout, which stays open. Only its owner can read a new
+// file: what programs do and the texts in it are others'.
 func (o *Files) Create(path string, stdout io.Writer) (io.WriteCloser, error) {
 	if path == "-" || path == "" {
 		return unclosed{stdout}, nil
@@ -28,8 +29,11 @@ func (o *Files) Create(path string, stdout io.Writer) (io.WriteCloser, error) {
 		delete(o.Pipes, path)
 		return pipe, nil
 	}
-	return os.Create(path)
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, mode)
 }
+
+// mode is that of new files.
+const mode = 0o600
 
 // openPipe opens a FIFO, which takes until somebody reads it, and says so.
 func (o *Files) openPipe(ctx context.Context, path string, stderr io.Writer) error {
@@ -99,7 +103,7 @@ func checkOutput(path string) error {
 		}
 		return checkOutput(target)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, os.ErrExist) {
 		return nil // somebody was faster
 	}
