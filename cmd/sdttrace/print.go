@@ -56,10 +56,13 @@ func (d *printing) words(set word.Set) {
 
 func (d *printing) check([]string) error {
 	if d.pause.Set() {
-		for _, name := range []string{"fields", "limit"} {
-			if d.given(name) {
-				return fmt.Errorf("%s and --%s exclude each other", d.pause.Flag(), name)
-			}
+		switch flag := d.pause.Flag(); {
+		case d.given("fields"):
+			return fmt.Errorf("%s and --fields exclude each other", flag)
+		case d.given("limit") && d.pause.Signal.Number != 0:
+			return fmt.Errorf("%s and --limit exclude each other: the first N events get the signal by --signal NAME,N", flag)
+		case d.given("limit"):
+			return fmt.Errorf("%s and --limit exclude each other: --stop=N stops at the first N events", flag)
 		}
 		if err := d.pause.Check(d.where != "" || len(d.pids)+len(d.command) > 0); err != nil {
 			return err
