@@ -21,7 +21,8 @@ var ErrClosed = errors.New("closed")
 // Session is a set of probes whose events are recorded.
 type Session struct {
 	stream
-	ring decode.Decoder // of Decode; stream.reading is locked
+	ring    decode.Decoder // of Decode; stream.reading is locked
+	skipped atomic.Uint64  // of Snapshots
 }
 
 // stream is what a Session and Pairs have in common: a source of records that are read one

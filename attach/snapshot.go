@@ -90,6 +90,11 @@ func (s *Session) Snapshots(o SnapshotOptions) iter.Seq2[Snapshot, error] {
 	}
 }
 
+// Skipped returns how many events have fulfilled the condition of [Session.Snapshots] of which no
+// snapshot was taken: they came in the snapshot of another one, or sooner behind its beginning than
+// [SnapshotOptions.Every].
+func (s *Session) Skipped() uint64 { return s.skipped.Load() }
+
 // snapshooter looks for events that fulfil a condition, and takes snapshots.
 type snapshooter struct {
 	s       *Session
@@ -217,17 +222,23 @@ func (w *snapshooter) see(rec []byte) bool {
 		w.events = append(w.events, append([]byte(nil), rec...))
 		w.left--
 		if hit {
-			w.skipped++
+			w.skip()
 		}
 		return w.left <= 0
 	case hit && (!w.began || w.since(rec) >= w.options.Every):
 		w.begin(rec)
 		return w.left <= 0
 	case hit:
-		w.skipped++
+		w.skip()
 	}
 	w.keep(rec)
 	return false
+}
+
+// skip counts an event that fulfils the condition, of which no snapshot is taken.
+func (w *snapshooter) skip() {
+	w.skipped++
+	w.s.skipped.Add(1)
 }
 
 // keep keeps an event as one of the last.

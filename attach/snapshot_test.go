@@ -111,4 +111,8 @@ func checkSnapshotLimits(t *testing.T) {
 	if n != 1 {
 		t.Errorf("%d snapshots within an hour, want one", n)
 	}
+	st, err := s.Stats()
+	if err != nil || s.Skipped() == 0 || s.Skipped() != st.Received-1 {
+		t.Errorf("%d events are skipped, want all but the first of %+v, error %v", s.Skipped(), st, err)
+	}
 }

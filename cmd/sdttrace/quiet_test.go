@@ -50,6 +50,7 @@ int main(int argc, char **argv)
 		check(untrue, append(words, where...)...)
 	}
 	check("no snapshot: arg0 > 5000 held for none of 40 events", "snapshot", "arg0 > 5000", "quiet:*")
+	check("39 other events fulfilled arg0 >= 0, in a snapshot or within --every 1h0m0s of one", "snapshot", "arg0 >= 0", "--every", "1h", "quiet:*")
 	check(unfired, "snapshot", "arg0 > 5000", "quiet:never")
 	check(unfired, "top", "quiet:never")
 	check("no end has fired", "latency", "quiet:start", "quiet:never")

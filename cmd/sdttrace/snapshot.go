@@ -112,3 +112,11 @@ func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
 	}
 	return nil
 }
+
+// conclude says how many events fulfilled the condition that have no snapshot.
+func (f *snapshots) conclude(s session.Session, stderr io.Writer) error {
+	if all, ok := s.(*attach.Session); ok && all.Skipped() > 0 {
+		fmt.Fprintf(stderr, "sdttrace: %d other events fulfilled %s, in a snapshot or within --every %v of one\n", all.Skipped(), f.on, f.atMost)
+	}
+	return nil
+}
