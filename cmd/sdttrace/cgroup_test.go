@@ -95,22 +95,37 @@ func TestCgroupOfContainer(t *testing.T) {
 	program := needs.Compile(t, "testdata/calls.c", "gcc", "-O1")
 	entry := "uprobe:" + program + ":pushes"
 	for _, c := range []struct {
-		args   []string
-		events int
+		args    []string
+		events  int
+		missing string // what is said of names that nothing has; empty for nothing
 	}{
-		{[]string{"count", "--container", id, entry}, 5},
-		{[]string{"count", "--by", "pid", "--pod", uid, entry}, 5},
-		{[]string{"top", "--container", id[:16], entry}, 5},
-		{[]string{"print", "-q", "-v", "--cgroup", "pod" + uid + "/*", entry}, 5},
-		{[]string{"top", "--cgroup", root + "/pod" + uid + "*", entry}, 5},
-		{[]string{"count", "--container", "no-such-name", entry}, 0},
-		{[]string{"count", "--pod", "shop/web", "--container", id, entry}, 0},
+		{[]string{"count", "--container", id, entry}, 5, ""},
+		{[]string{"count", "--by", "pid", "--pod", uid, entry}, 5, ""},
+		{[]string{"top", "--container", id[:16], entry}, 5, ""},
+		{[]string{"print", "-q", "-v", "--cgroup", "pod" + uid + "/*", entry}, 5, ""},
+		{[]string{"top", "--cgroup", root + "/pod" + uid + "*", entry}, 5, ""},
+		{[]string{"count", "--container", id, "--where", "arg0 == 12345", entry}, 0, ""},
+		{[]string{"count", "--container", "no-such-name", entry}, 0, "sdttrace: there is no container no-such-name; there are: "},
+		{[]string{"count", "--pod", "shop/no-such-name", entry}, 0, "sdttrace: there is no pod shop/no-such-name; there are: "},
+		{[]string{"count", "--pod", "shop/web", "--container", id, entry}, 0, "sdttrace: there is no container " + id + " in pod shop/web; there are: "},
+		{[]string{"count", "--cgroup", "no-such-name/*", entry}, 0, "sdttrace: there is no control group no-such-name/*, by its path"},
 	} {
 		args := append(c.args, "--", "sh", "-c", "echo $$ >"+container+"/cgroup.procs; exec "+program+" pushes 5")
 		out, err := exec.Command(sdttrace, args...).CombinedOutput()
 		if said := fmt.Sprintf(" %d events, 0 lost, ", c.events); err != nil || !strings.Contains(string(out), said) {
 			t.Errorf("%q: %v, want %q: %s", args, err, said, out)
 		}
+		if !strings.Contains(string(out), c.missing) || (c.missing == "") == strings.Contains(string(out), "there is no ") {
+			t.Errorf("%q: want %q: %s", args, c.missing, out)
+		}
+	}
+	// It is said before the end as well: the command waits until it can be read.
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/wait.sh", []byte("for i in $(seq 1200); do grep -q 'no-such-name.* until now' "+dir+"/said && exit 0; sleep 0.1; done; exit 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("sh", "-c", sdttrace+" count --container no-such-name "+entry+" -- sh "+dir+"/wait.sh 2>"+dir+"/said").CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
 	}
 	for _, wrong := range [][]string{{"--pod", "web"}, {"--container", "a["}, {"--cgroup", "a[*"}, {"--cgroup", pod, "--container", id}} {
 		var stdout, stderr bytes.Buffer

@@ -20,6 +20,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -33,6 +34,7 @@ type traceFlags struct {
 	cgroup    string // its directory, by which the kernel selects, or a pattern
 	container string
 	pod       string
+	sought    cgroup.Sought // by these three
 	user      bool
 	wait      bool
 	rescan    time.Duration
@@ -116,6 +118,10 @@ func (f *traceFlags) options() (*attach.Options, error) {
 		return nil, usageError{fmt.Errorf("--cgroup: the kernel selects by control groups whose whole hierarchy is mounted, of version 2 or with a controller such as pids, and %s is none; top selects by others as well", group.Path)}
 	case group != nil:
 		f.cgroup = group.Dir
+	}
+	f.sought.Selector = container.Selector{Container: f.container, Pod: f.pod}
+	if container.IsGlob(f.cgroup) {
+		f.sought.Selector.Glob = f.cgroup
 	}
 	if f.wait && f.rescan == 0 {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}

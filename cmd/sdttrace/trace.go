@@ -158,6 +158,9 @@ func (f *traceFlags) screen(stdout, stderr io.Writer) *screen.Screen {
 // process only.
 const commandRescan = 10 * time.Millisecond
 
+// soughtAfter is when a container or pod that is not there is reported first.
+const soughtAfter = 2 * time.Second
+
 // follow prints what s traces until it ends, with remarks and a summary on stderr.
 func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d deed, s session.Session, stderr io.Writer, print func() error) error {
 	defer s.Close()
@@ -187,6 +190,10 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 	}
 	if f.costs != nil {
 		f.costs.Begin(f.traced(), s.Plan)
+	}
+	if !f.quiet {
+		// Containers that start later are traced as well, so this is no error.
+		defer f.sought.Watch(soughtAfter, func(missing string) { fmt.Fprintf(stderr, "sdttrace: %s until now\n", printable.String(missing)) })()
 	}
 	finish := func() {}
 	switch {
@@ -258,6 +265,11 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	f.meanings.Texts.Announce(stderr)
 	remark.Seldom(stderr, s, f.meanings.Table)
 	remark.Unfired(stderr, s, f.asked())
+	if st, err := s.Stats(); err == nil && st.Received == 0 {
+		if missing := f.sought.Missing(); missing != "" {
+			fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(missing))
+		}
+	}
 	if f.replayed == nil {
 		remark.Ended(stderr, f.pids)
 	}
