@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,6 +44,9 @@ func (k Kind) InKernel() bool { return k >= Kprobe }
 // ByTrampoline reports whether such selectors name functions of the kernel to attach to by
 // trampolines.
 func (k Kind) ByTrampoline() bool { return k == Fentry || k == Fexit }
+
+// provider matches what may be the name of a provider.
+var provider = regexp.MustCompile(`^[A-Za-z_][\w-]*$`)
 
 // Selector is a parsed selection of probes or functions.
 type Selector struct {
@@ -113,7 +117,11 @@ func parse(s string) (sel Selector, err error) {
 		// A path may have colons; providers and names have none.
 		name := lastColon(s)
 		if name < 0 {
-			return sel, fmt.Errorf("want [PATH:]PROVIDER:NAME, with '*' for any: there is no ':'")
+			all := ""
+			if provider.MatchString(s) {
+				all = fmt.Sprintf("; all probes of a provider of this name are '%s:*'", s)
+			}
+			return sel, fmt.Errorf("want [PATH:]PROVIDER:NAME, with '*' for any: there is no ':'%s", all)
 		}
 		sel.Name, s = s[name+1:], s[:name]
 		hasPath := false

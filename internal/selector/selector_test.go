@@ -164,7 +164,8 @@ func TestSymbolicLink(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for selector, want := range map[string]string{
 		"":                "there is no ':'",
-		"abc":             "there is no ':'",
+		"abc":             "there is no ':'; all probes of a provider of this name are 'abc:*'",
+		"./abc":           "there is no ':'",
 		":n":              "the provider is empty",
 		"p:":              "the name is empty",
 		":p:n":            "the path is empty",
