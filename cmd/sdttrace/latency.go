@@ -45,6 +45,7 @@ type latencies struct {
 	slower flagvalue.Threshold
 	fields format.Fields
 	end    string
+	looked string // the provider whose pair is measured
 }
 
 func (d *latencies) words(set word.Set) {
@@ -98,6 +99,7 @@ func (d *latencies) look(ctx context.Context, args []string) ([]string, error) {
 	if !d.given("by") && !d.slower.Given && looks[i].By != "" {
 		d.by = []string{looks[i].By}
 	}
+	d.looked = args[0]
 	return []string{s.Start, s.End}, err
 }
 
@@ -122,6 +124,9 @@ func (d *latencies) check([]string) error {
 }
 
 func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
+	if d.looked != "" && !d.quiet {
+		fmt.Fprintf(to.stderr, "sdttrace: latency %s is from %s to %s%s\n", d.looked, d.start, d.end, grouped(d.by))
+	}
 	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
 		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
@@ -132,6 +137,14 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 		Key: d.key, Bounds: d.shown.Bounds, Also: d.shown.Of("latency"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
 	}, opts)
 	return l, func() error { return d.print(ctx, l, to) }, err
+}
+
+// grouped says by which keys groups are made.
+func grouped(by []string) string {
+	if len(by) == 0 {
+		return ""
+	}
+	return ", --by " + strings.Join(by, ",")
 }
 
 // mostWaiting is how many starts that have not ended are shown without --top.
