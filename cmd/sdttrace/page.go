@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/look"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/pagesource"
@@ -74,17 +70,11 @@ func (f *paging) write(t *session.Timeline, to *showing) (err error) {
 
 // look chooses a name for the page if none is given, so that nothing but a provider is needed.
 func (f *paging) look(ctx context.Context, args []string) ([]string, error) {
-	probes, err := f.spanning.look(ctx, args)
-	if f.looked && !f.given("output") {
-		f.out = args[slices.IndexFunc(args, look.IsProvider)] + time.Now().Format("-20060102-150405.html")
-	}
-	return probes, err
+	return f.lookInto(ctx, args, ".html")
 }
 
 // conclude says where the page is.
 func (f *paging) conclude(s session.Session, stderr io.Writer) error {
-	if f.looked && f.out != "-" {
-		fmt.Fprintf(stderr, "sdttrace: the page is in %s\n", f.out)
-	}
+	f.tell(stderr, "page")
 	return f.spanning.conclude(s, stderr)
 }

@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
+	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/look"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/pagesource"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
@@ -73,4 +77,20 @@ func (d *spanning) filler(p *page.Page) *pagesource.Filler {
 	p.Registers = d.given("args")
 	keys := append(make([]string, len(d.texts)-len(d.by)), d.by...)
 	return &pagesource.Filler{Page: p, Meanings: &d.meanings, Limit: d.limit, By: keys, Stacks: d.stacks}
+}
+
+// lookInto chooses the name of a file for the first look at a provider if none is given.
+func (d *spanning) lookInto(ctx context.Context, args []string, suffix string) ([]string, error) {
+	probes, err := d.look(ctx, args)
+	if d.looked && !d.given("output") {
+		d.out = args[slices.IndexFunc(args, look.IsProvider)] + time.Now().Format("-20060102-150405") + suffix
+	}
+	return probes, err
+}
+
+// tell says in which file the first look at a provider is.
+func (d *spanning) tell(stderr io.Writer, what string) {
+	if d.looked && d.out != "-" {
+		fmt.Fprintf(stderr, "sdttrace: the %s is in %s\n", what, d.out)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
@@ -19,7 +20,8 @@ var timelineVerb = verb{
 	about: `timeline writes a file that ui.perfetto.dev draws: for each thread and process a track, on
 which each event is an instant, with its arguments and, with --stack, its calls; --span
 shows pairs of probes as slices. Times are those of the boot clock, as in Perfetto's traces
-of the kernel: cat makes one trace of both. The file can be read while it grows.`,
+of the kernel: cat makes one trace of both. The file can be read while it grows.
+A provider alone is a first look, in PROVIDER-TIME.pftrace: sdttrace page --help.`,
 	examples: `  sdttrace timeline -o shop.pftrace 'shop:*' --duration 10s
   sdttrace timeline -o shop.pftrace --span shop:request_start,shop:request_done:id
   sdttrace timeline -o two.pftrace --flow request 'front:*' 'stock:*'   arrows between them
@@ -72,4 +74,15 @@ func (f *timelining) write(t *session.Timeline, to *showing) (err error) {
 		}
 	}
 	return errors.Join(failed, output.Error(w.Flush()))
+}
+
+// look chooses a name for the file if none is given, as that of a page.
+func (f *timelining) look(ctx context.Context, args []string) ([]string, error) {
+	return f.lookInto(ctx, args, ".pftrace")
+}
+
+// conclude says where the timeline is.
+func (f *timelining) conclude(s session.Session, stderr io.Writer) error {
+	f.tell(stderr, "timeline")
+	return f.spanning.conclude(s, stderr)
 }
