@@ -71,7 +71,7 @@ func (s *Sought) Missing() string {
 
 // walk notes the groups of a hierarchy, and reports whether one is sought.
 func (s *Sought) walk(root string, selector container.Selector, there map[string]bool, left *int) (seen bool) {
-	// What cannot be read, or is gone, has nothing to show.
+	// A directory that cannot be read, or is gone, has nothing to show.
 	_ = filepath.WalkDir(root, func(dir string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return nil
