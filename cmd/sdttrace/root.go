@@ -84,11 +84,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
-		report(stderr, err, "")
+		report(screen.Folded(stderr, stderr), err, "")
 		fmt.Fprintf(stderr, "Try '%s --help'.\n", called.CommandPath())
 		return exitUsage
 	case !errors.Is(err, errReported):
-		report(stderr, err, remedy(err, args))
+		report(screen.Folded(stderr, stderr), err, remedy(err, args))
 	}
 	if errors.As(err, &interrupted) {
 		return exitSignal + int(interrupted.By)

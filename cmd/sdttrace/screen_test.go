@@ -57,6 +57,20 @@ func TestHeatInPlace(t *testing.T) {
 	})
 }
 
+// TestErrorOnTerminal has an error that is wider than the terminal: it is broken between words.
+func TestErrorOnTerminal(t *testing.T) {
+	dir := commands(t, "sdttrace")
+	master, slave := pty.Open(t)
+	shown := pty.Show(t, master, 60, 10)
+	cmd := startOnTerminal(t, dir, slave, "latency", "a:b", "c:d", "--limit", "3")
+	if err := cmd.Wait(); err == nil {
+		t.Error("sdttrace ends without an error")
+	}
+	shown.Await(t, "an error of two lines", func(lines []string) bool {
+		return len(lines) > 1 && lines[0] == "sdttrace: --limit is for the pairs of --slower: others are" && lines[1] == "  added up"
+	})
+}
+
 // TestGroupsInPlace draws groups on a terminal, which becomes smaller and larger.
 func TestGroupsInPlace(t *testing.T) {
 	dir := commands(t, "sdttrace", "traced")

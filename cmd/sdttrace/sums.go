@@ -93,7 +93,9 @@ func (d *sums) compute() (err error) {
 func (d *sums) byStack() bool { return slices.Contains(d.by, "stack") }
 
 func (d *sums) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
-	d.by = d.meanings.Keys(d.by, probes)
+	if d.by = d.meanings.Keys(d.by, probes); d.meanings.Texts != nil {
+		d.meanings.Texts.Value = d.value
+	}
 	a, err := attach.OpenAggregate(ctx, probes, d.what.By(d.by...).Interval(d.intervals(d.interval)), opts)
 	return a, func() error { return d.print(ctx, a, to) }, err
 }

@@ -234,7 +234,7 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 	where := (*attach.WhereError)(nil) // the condition of a snapshot is compared with the probes that were found
 	wrong := errors.As(traceErr, &where)
 	if traceErr != nil && !wrong {
-		report(stderr, traceErr, "")
+		report(screen.Folded(stderr, f.stderr), traceErr, "")
 	}
 	err := f.summarize(d, s, stderr)
 	switch {

@@ -209,7 +209,7 @@ func title(w *row) string {
 func (m *model) drawMenu() []string {
 	name := printable.String(title(m.looked))
 	if len(m.menu) == 0 {
-		return []string{bold + name + " has no argument that a histogram can be of" + plain}
+		return []string{bold + name + plain, "has no argument that a histogram can be of"}
 	}
 	lines := []string{bold + "Histogram of which argument of " + name + "?" + plain}
 	for i, a := range m.menu {

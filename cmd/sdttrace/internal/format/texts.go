@@ -17,6 +17,8 @@ import (
 
 // Texts finds arguments that are shown as numbers, and may be addresses of text.
 type Texts struct {
+	Value string // the argument whose values groups add up; empty if they count
+
 	looked         int // at events and groups
 	sure, possible []string
 }
@@ -99,6 +101,7 @@ func (t *Texts) groups(groups []total.Group, plan attach.Plan) {
 		for j := range groups[i].By {
 			t.see(&groups[i].By[j], pids)
 		}
+		t.see(&event.Arg{Name: t.Value, Value: groups[i].Min}, pids)
 	}
 }
 
@@ -107,7 +110,9 @@ func (t *Texts) Announce(stderr io.Writer) {
 	if t == nil {
 		return
 	}
-	if len(t.sure) > 0 {
+	if slices.Contains(t.sure, t.Value) {
+		fmt.Fprintf(stderr, "sdttrace: %s is the address of a text, which sdttrace count --by %[1]s --str %[1]s shows\n", t.Value)
+	} else if len(t.sure) > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %s: the address of a text, which --str %s shows\n", strings.Join(t.sure, ", "), strings.Join(t.sure, ","))
 	} else if len(t.possible) > 0 {
 		fmt.Fprintf(stderr, "sdttrace: %s: an address; if it is the one of a text, --str %s shows it\n", strings.Join(t.possible, ", "), strings.Join(t.possible, ","))

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/reader"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestTexts looks at numbers of this process, and of one that has ended.
@@ -42,4 +45,11 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	(*Texts)(nil).Announce(nil)
+
+	m := Meanings{Texts: &Texts{Value: "arg1"}}
+	m.Groups([]total.Group{{Min: address}, {}}, attach.Plan{{Probe: reader.Probe{Live: &reader.Live{PID: os.Getpid()}}}})
+	var said strings.Builder
+	if m.Texts.Announce(&said); said.String() != "sdttrace: arg1 is the address of a text, which sdttrace count --by arg1 --str arg1 shows\n" {
+		t.Errorf("of groups that add up addresses: %q", &said)
+	}
 }
