@@ -77,7 +77,7 @@ func TestCgroupOfContainer(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	const uid = "0f3a5c7e-9b1d-4e2f-8a6b-1c2d3e4f5a6b"
+	uid := fmt.Sprintf("0f3a5c7e-9b1d-4e2f-8a6b-%012d", os.Getpid()) // no run finds the groups of one that was killed
 	id := fmt.Sprintf("feedbeef%056d", os.Getpid())
 	pod := filepath.Join(root, "pod"+uid)
 	container := pod + "/" + id
