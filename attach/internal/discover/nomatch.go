@@ -2,7 +2,9 @@ package discover
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"maps"
 	"path/filepath"
@@ -78,7 +80,8 @@ func (d *Search) noMatch(i int) error {
 		return d.noKernel(i)
 	}
 	sel, pids := d.selectors[i].String(), d.procs.PIDs
-	searched := "in the files that processes of this machine have mapped"
+	const mapped = "in the files that processes of this machine have mapped"
+	searched := mapped
 	switch {
 	case d.where != "":
 		searched = d.where
@@ -118,12 +121,20 @@ func (d *Search) noMatch(i int) error {
 	}
 	switch n := len(d.troubles); {
 	case n == 0 || d.near[i].instead != "" || what != "" && what != notInstalled: // the answer is there
+	case n == 1 && isFirst(d.troubles[0]) && (searched != mapped || d.near[i].others > 0): // it has no part in the answer
 	case n == 1:
 		err = fmt.Errorf("%w (one file or process could not be read: %w)", err, d.troubles[0])
 	default:
 		err = fmt.Errorf("%w (%d files or processes could not be read; the first: %w)", err, len(d.troubles), d.troubles[0])
 	}
 	return err
+}
+
+// isFirst reports whether an error is about process 1, which in containers may not be read, even by
+// root.
+func isFirst(err error) bool {
+	var failed *fs.PathError
+	return errors.As(err, &failed) && strings.HasPrefix(failed.Path, "/proc/1/")
 }
 
 // maxNamed is how many probes an error names; of more, it names the providers.
