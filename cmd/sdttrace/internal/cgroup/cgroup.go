@@ -74,15 +74,23 @@ func Open(name string) (*Group, error) {
 		return nil, errors.New("--cgroup: no hierarchy of control groups is mounted here")
 	}
 	for _, h := range all {
-		below, ok := strings.CutPrefix(path.Clean(name)+"/", h.mount+"/")
-		if !ok {
-			below = name
-		}
+		below := h.below(name)
 		if info, err := os.Stat(path.Join(h.mount, below)); err == nil && info.IsDir() {
 			return newGroup(h, path.Join(h.mount, below), path.Join("/", h.root, below)), nil
 		}
 	}
 	return nil, fmt.Errorf("--cgroup: there is no control group %s: name a directory below %s, such as system.slice/myapp.service", name, all[0].mount)
+}
+
+// below returns the path of a group in the hierarchy: its name may be a path from there, or begin
+// with where the hierarchy is mounted, also as that is called in /sys/fs/cgroup: pids/myapp.
+func (h *hierarchy) below(name string) string {
+	for _, whole := range []string{path.Clean(name), path.Join(path.Dir(h.mount), name)} {
+		if below, ok := strings.CutPrefix(whole+"/", h.mount+"/"); ok {
+			return below
+		}
+	}
+	return name
 }
 
 func newGroup(h hierarchy, dir, path string) *Group {
