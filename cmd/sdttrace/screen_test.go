@@ -42,7 +42,7 @@ func TestHeatInPlace(t *testing.T) {
 	cmd := startOnTerminal(t, dir, slave, "latency", "heat_pair:begin", "heat_pair:end", "-q", "-p", fmt.Sprint(p.PID()), "--by", "msg", "--interval", "100ms")
 	row := regexp.MustCompile(`^ *[0-9]+( +[0-9.]+[nµm]?s){4}  [ ░▒▓]*█[ ░▒▓█]*  "message"$`)
 	shown.Await(t, "a heat line", func(lines []string) bool {
-		return len(lines) > 2 && strings.Contains(lines[0], " of 10 intervals") && strings.HasSuffix(lines[1], "  heat  msg") && row.MatchString(lines[2])
+		return len(lines) > 2 && strings.HasSuffix(lines[0], " of 10 × 100ms") && strings.HasSuffix(lines[1], "  heat  msg") && row.MatchString(lines[2])
 	})
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

@@ -127,7 +127,7 @@ func (o *Output) writeInterval(groups []total.Group, at time.Time, took time.Dur
 		rows := o.heats.add(groups)[:len(in.Groups)]
 		in.Heat = func(columns int) []string {
 			lines, lo, hi := heatLines(rows, columns)
-			heat = fmt.Sprintf("; heat %s–%s of %d intervals", in.Unit.Bound(lo, false), in.Unit.Bound(hi, false), intervals)
+			heat = fmt.Sprintf("; heat %s–%s of %d × %v", in.Unit.Bound(lo, false), in.Unit.Bound(hi, false), intervals, o.Interval)
 			return lines
 		}
 	}
