@@ -342,7 +342,7 @@ func (p Pair) MarshalJSON() ([]byte, error) { return p.AppendJSON(nil), nil }
 func (p *Pair) AppendJSON(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `{"latency":`...), int64(p.Took), 10)
 	dst = p.Start.AppendJSON(append(dst, `,"start":`...))
-	if dst = append(dst, `,"end":`...); p.End.Name == "" {
+	if dst = append(dst, `,"end":`...); p.End.Time.IsZero() {
 		return append(dst, "null}"...)
 	}
 	return append(p.End.AppendJSON(dst), '}')

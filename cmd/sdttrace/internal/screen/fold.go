@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Fold breaks lines that are wider than columns between words, and never within one; 0 columns
@@ -82,14 +84,19 @@ func cell(line string) int {
 	return indent + utf8.RuneCountInString(line[indent:indent+gap]) + 2
 }
 
-// Folded returns a writer to w of whole lines that folds them for a terminal, if that is one.
+// Folded returns a writer to w that folds lines for a terminal, if that is one. Each write is one line,
+// as with [printable.Writer]: no text of others begins one of its own.
 func Folded(w, terminal io.Writer) io.Writer { return &folded{w, terminal} }
 
 type folded struct{ w, terminal io.Writer }
 
 func (f *folded) Write(text []byte) (int, error) {
-	for line := range strings.Lines(Fold(string(text), Width(f.terminal), 2)) {
-		if _, err := io.WriteString(f.w, line); err != nil { // which escapes what is within a line
+	var whole strings.Builder
+	if _, err := printable.Writer(&whole).Write(text); err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(Fold(whole.String(), Width(f.terminal), 2)) {
+		if _, err := io.WriteString(f.w, line); err != nil {
 			return 0, err
 		}
 	}
