@@ -2,14 +2,17 @@ package discover
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/maplog"
 )
 
-// scanShare and newsShare bound the time spent on scans: each second of it is followed by this
-// many seconds without. Where the kernel reports what processes map, scans find little else.
+// scanShare and newsShare bound the processor time spent on scans: each second of it is followed by
+// this many seconds without. Where the kernel reports what processes map, scans find little else.
 const (
 	scanShare = 20
 	newsShare = 100
@@ -66,6 +69,8 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 	all := func(ctx context.Context) (Sites, error) { return d.some(ctx, urgent) }
 	timer := time.NewTimer(every)
 	defer timer.Stop()
+	runtime.LockOSThread() // whose time is measured
+	defer runtime.UnlockOSThread()
 	for {
 		select {
 		case <-ctx.Done():
@@ -83,12 +88,20 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 			}
 		case <-timer.C:
 		}
-		start := time.Now()
+		start := threadTime()
 		then := scan(all, time.Time{})
-		took, left := time.Since(start), d.Halfway()
+		took, left := threadTime()-start, d.Halfway()
 		then()
 		timer.Reset(p.next(took, left))
 	}
+}
+
+// threadTime returns the processor time that this thread has taken. A scan that waits, for a lock or
+// because others have the processors, costs nobody anything.
+func threadTime() time.Duration {
+	var ts unix.Timespec
+	unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) // cannot fail
+	return time.Duration(ts.Nano())
 }
 
 // of is More for processes that have mapped files, and for the files, if they have ended since.

@@ -75,6 +75,11 @@ func (d *Search) process(pid int) error {
 	if !d.changed(pid) {
 		return nil
 	}
+	return d.search(pid)
+}
+
+// search searches the files that process pid has mapped now, which may be fewer than changed has seen.
+func (d *Search) search(pid int) error {
 	proc, err := reader.OpenProcess(pid)
 	if err != nil {
 		if errors.Is(err, os.ErrPermission) {
@@ -83,6 +88,9 @@ func (d *Search) process(pid int) error {
 		return err
 	}
 	defer proc.Close()
+	if !d.allIn(proc) {
+		delete(d.mapped, pid) // it may map again what it has unmapped, before the next look
+	}
 	if d.wantsProbes() {
 		for p, err := range proc.Probes() {
 			if d.interrupted() {
@@ -118,6 +126,14 @@ func unreadable(pid int, err error) error {
 		e.Missing = []string{"CAP_SYS_PTRACE"}
 	}
 	return e
+}
+
+// allIn reports whether the process still had mapped, when it was opened, what changed has seen.
+func (d *Search) allIn(proc *reader.Process) bool {
+	paths := map[string]bool{}
+	for range proc.Functions(func(path string) bool { paths[path] = true; return false }) {
+	}
+	return !slices.ContainsFunc(d.objects, func(o *procfs.Object) bool { return !paths[o.Path] })
 }
 
 // trouble keeps the error of a file that process pid has mapped.
