@@ -101,7 +101,7 @@ func TestCalls(t *testing.T) {
 }
 
 // TestKernelCalls measures calls of functions of the kernel that call each other, and of one in which
-// a process is when it is attached to, and when it is killed.
+// a process is when it is attached to.
 func TestKernelCalls(t *testing.T) {
 	needs.Kprobes(t)
 	p, other := startChild(t, "fallocating"), startChild(t, "fallocating")

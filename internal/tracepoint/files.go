@@ -25,7 +25,7 @@ type Events struct{ files fs.FS }
 // New returns the tracepoints that a directory describes, which is like events of tracefs.
 func New(files fs.FS) *Events { return &Events{files} }
 
-// Load returns those of the running kernel. Tracefs is found once in a process.
+// Load returns the tracepoints of the running kernel. It looks for tracefs once in a process.
 var Load = sync.OnceValues(load)
 
 func load() (*Events, error) {

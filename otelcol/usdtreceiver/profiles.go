@@ -27,7 +27,7 @@ func (t *profilesTask) signal() string { return "profiles" }
 // copied is the size of the buffer for copies of stacks, 16 KiB each.
 const copied = 8 << 20
 
-// ownKeys is how many keys groups have before those of By: probe, pid and stack.
+// ownKeys is the number of keys of each group before the ones of By: probe, pid and stack.
 const ownKeys = 3
 
 func (t *profilesTask) run(ctx context.Context, e *env) error {

@@ -36,7 +36,7 @@ func (d *Search) tracepoints() error {
 	return nil
 }
 
-// tracepointsOf keeps those of a system.
+// tracepointsOf adds the tracepoints of a system.
 func (d *Search) tracepointsOf(system string) error {
 	var by []int // selectors
 	for i := range d.selectors {
