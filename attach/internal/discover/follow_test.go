@@ -1,8 +1,11 @@
 package discover
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/go-usdt/usdt/attach/internal/process"
 )
 
 // TestPace loses reports before, and in the middle of, a scan: each process is looked at once more
@@ -31,4 +34,39 @@ func TestPace(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFollow checks that scans go on until the context is done.
+func TestFollow(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	scans, thens := 0, 0
+	New(nil, &process.Set{}).Follow(ctx, time.Microsecond, func(Look, time.Time) func() {
+		if scans++; scans == 3 {
+			cancel()
+		}
+		return func() { thens++ }
+	})
+	if scans != 3 || thens != 3 {
+		t.Errorf("%d scans, %d times what follows them", scans, thens)
+	}
+}
+
+// TestFollowWaits checks that a scan which waits for something, as for a lock, is followed by another
+// soon.
+func TestFollowWaits(t *testing.T) {
+	const wait = time.Second
+	ctx, cancel := context.WithCancel(t.Context())
+	var ended time.Time
+	New(nil, &process.Set{}).Follow(ctx, time.Millisecond, func(Look, time.Time) func() {
+		if ended.IsZero() {
+			time.Sleep(wait)
+			ended = time.Now()
+			return func() {}
+		}
+		if pause := time.Since(ended); pause > scanShare*wait/2 {
+			t.Errorf("the next scan began %v after one that had waited for %v", pause, wait)
+		}
+		cancel()
+		return func() {}
+	})
 }
