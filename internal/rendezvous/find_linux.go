@@ -32,6 +32,9 @@ func find(dir *os.File) (*offer, error) {
 			continue
 		}
 		f, err := openIn(fds, name, unix.O_RDONLY|unix.O_NONBLOCK)
+		if errors.Is(err, unix.ENOENT) {
+			continue // the process has withdrawn it meanwhile
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -40,6 +43,9 @@ func find(dir *os.File) (*offer, error) {
 		n, err = unix.Pread(int(f.Fd()), buf, 0)
 		if err != nil {
 			return nil, err
+		}
+		if n == 0 {
+			continue // the process is making its offer: the file has its name before its contents
 		}
 		o := &offer{}
 		return o, o.decode(buf[:n])

@@ -271,6 +271,29 @@ func TestStopped(t *testing.T) {
 	}
 }
 
+// TestHalfOffered checks that a process which is making its offer has not made it yet.
+func TestHalfOffered(t *testing.T) {
+	fd, err := unix.MemfdCreate("usdt-local", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if _, err := rendezvous.Connect(t.Context(), os.Getpid(), nil); !errors.Is(err, rendezvous.ErrNotOffered) {
+		t.Errorf("got %v, want %v", err, rendezvous.ErrNotOffered)
+	}
+	if offered, err := rendezvous.Offered(os.Getpid()); offered || err != nil {
+		t.Errorf("got %v, %v, want that it is not offered", offered, err)
+	}
+	own(t)
+	s, err := rendezvous.Connect(t.Context(), os.Getpid(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // imposing is the role of a process that shows the socket and the secret of another one
 // as its own, which it has opened.
 func imposing(args []string) error {
