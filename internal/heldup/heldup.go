@@ -3,11 +3,16 @@ package heldup
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
-// after is how long a call may take.
-const after = 2 * time.Second
+// after is how long a call may take, by a clock of this many ticks. A tick counts once, however late it
+// comes: time in which this process stands still, since its machine does, is not the call's.
+const (
+	after = 2 * time.Second
+	ticks = 20
+)
 
 type key struct{}
 
@@ -22,6 +27,18 @@ func Watch(ctx context.Context, what string) (done func()) {
 	if !ok {
 		return func() {}
 	}
-	late := time.AfterFunc(after, func() { say(what) })
-	return func() { late.Stop() }
+	ended := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(after / ticks)
+		defer tick.Stop()
+		for range ticks {
+			select {
+			case <-tick.C:
+			case <-ended:
+				return
+			}
+		}
+		say(what)
+	}()
+	return sync.OnceFunc(func() { close(ended) })
 }
