@@ -165,7 +165,7 @@ func TestLateInBubble(t *testing.T) {
 	load(t, p)
 	synctest.Test(t, func(t *testing.T) {
 		provider.NewProbe0(p, "inside")
-		for range 2000 {
+		for range 60_000 { // a minute by the clock outside
 			if _, probes := provider.Loaded(p); probes == 1 {
 				return
 			}

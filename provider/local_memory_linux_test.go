@@ -97,7 +97,7 @@ func memoryGroup(t *testing.T, limit int) string {
 	t.Cleanup(func() {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
-		for range 1000 { // until the kernel has forgotten its processes
+		for range 60_000 { // until the kernel has forgotten its processes
 			if os.Remove(dir) == nil {
 				return
 			}

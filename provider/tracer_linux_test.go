@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -20,20 +21,24 @@ func TestFrozenTracer(t *testing.T) {
 	defer func(bound time.Duration) { *provider.TracerTime = bound }(*provider.TracerTime)
 	*provider.TracerTime = 2 * time.Second
 	t.Setenv(await.Variable, l.Addr().String())
-	var took [2]time.Duration
-	for i, name := range []string{"frozen_first", "frozen_second"} {
+	loads := func(name string) time.Duration {
 		p := fresh(name, nil)
 		provider.NewProbe0(p, "probe")
 		start := time.Now()
 		if err := p.Load(); err != nil {
 			t.Error(err)
 		}
-		took[i] = time.Since(start)
+		took := time.Since(start)
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
+		return took
 	}
-	if took[0] < time.Second || took[0] > time.Minute || took[1] > took[0]/2 {
-		t.Errorf("took %v, want about 2 s and next to nothing", took)
+	first, later := loads("frozen_first"), time.Hour
+	for n := 0; n < 10 && later > time.Second; n++ { // the machine may stand still meanwhile
+		later = min(later, loads(fmt.Sprint("frozen_later", n)))
+	}
+	if first < time.Second || first > time.Minute || later > time.Second {
+		t.Errorf("took %v, and later %v at best, want about 2 s and next to nothing", first, later)
 	}
 }

@@ -121,7 +121,7 @@ func (p *postgres) startServer() {
 	p.pid = cmd.Process.Pid
 	p.t.Cleanup(func() {
 		cmd.Process.Signal(syscall.SIGINT) // a fast shutdown
-		kill := time.AfterFunc(20*time.Second, func() { cmd.Process.Kill() })
+		kill := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })
 		defer kill.Stop()
 		if err := cmd.Wait(); err != nil {
 			b, _ := os.ReadFile(p.log())
