@@ -71,6 +71,7 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 	defer timer.Stop()
 	runtime.LockOSThread() // whose time is measured
 	defer runtime.UnlockOSThread()
+	left := false // whether the last scan of all ended early; others may use d between scans
 	for {
 		select {
 		case <-ctx.Done():
@@ -81,7 +82,7 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 				scan(func(ctx context.Context) (Sites, error) { return d.of(ctx, mappers) }, mappers[0].Since)()
 			}
 			if lost {
-				p.lost(d.Halfway())
+				p.lost(left)
 			}
 			if p.owed == 0 {
 				continue
@@ -90,7 +91,8 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 		}
 		start := threadTime()
 		then := scan(all, time.Time{})
-		took, left := threadTime()-start, d.Halfway()
+		took := threadTime() - start
+		left = d.Halfway()
 		then()
 		timer.Reset(p.next(took, left))
 	}
