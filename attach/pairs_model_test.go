@@ -96,7 +96,7 @@ func checkPairsModel(t *testing.T) {
 		}
 	}
 	random := rand.New(rand.NewPCG(5, 23))
-	for round := range 6 {
+	for round := 0; round < 6 || (most == 0 || pairs == 0) && round < 100; round++ { // a slow machine may fire nothing in some
 		if round == 5 && wayOf(t) != shared {
 			o.Link = attach.PerfLink
 		}

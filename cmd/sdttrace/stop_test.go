@@ -48,8 +48,23 @@ func TestStopFlag(t *testing.T) {
 				p := tracee.StartVictim(t, exec.Command(path)).Ready()
 				programs[p.PID()] = p
 			}
-			args := append(test.args, "--where", "arg0 > 0", path+":signals:tick")
-			p := tracee.StartVictim(t, exec.Command(filepath.Join(dir, "sdttrace"), args...))
+			begin := func(args ...string) *tracee.Program {
+				args = append(args, "--where", "arg0 > 0", path+":signals:tick")
+				return tracee.StartVictim(t, exec.Command(filepath.Join(dir, "sdttrace"), args...))
+			}
+			p, out := begin(test.args...), ""
+			if name == "duration" {
+				out = p.Rest()
+				p.End()
+				for _, longer := range []string{"10s", "1m"} { // the machine may stand still for all of a second
+					if strings.Contains(p.Stderr().String(), "kill -CONT") {
+						break
+					}
+					p = begin("--stop", "--duration", longer)
+					out = p.Rest()
+					p.End()
+				}
+			}
 			stderr := p.Stderr()
 			stderr.AwaitTrying(t, "kill -CONT", func() { skipRefused(t, stderr) })
 			var pid int
@@ -61,7 +76,9 @@ func TestStopFlag(t *testing.T) {
 				awaitState(t, pid, "T")
 			}
 			test.end(p)
-			out := p.Rest()
+			if name != "duration" {
+				out = p.Rest()
+			}
 			p.End()
 			if test.left {
 				awaitState(t, pid, "T")

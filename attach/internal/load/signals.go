@@ -26,8 +26,9 @@ func (m *Maps) AddSignals(times int, user int64) (err error) {
 	return nil
 }
 
-// sendTime is longer than programs take to send a signal that they have taken.
-const sendTime = 2 * time.Second
+// sendLooks is how often to look, a millisecond apart, until programs have sent a signal that they
+// have taken. It is longer than they take.
+const sendLooks = 2000
 
 // LetGo makes programs send no more signals, and has the processes go on that they have stopped.
 // The map is that of AddSignals.
@@ -35,7 +36,7 @@ func LetGo(signals *ebpf.Map) error {
 	if err := signals.Put(uint32(codegen.SignalsOver), [2]uint64{}); err != nil {
 		return fmt.Errorf("end signals: %w", err)
 	}
-	for end := time.Now().Add(sendTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for looks := 0; looks < sendLooks; looks++ {
 		var state struct {
 			Left int64
 			Busy uint64
@@ -43,6 +44,7 @@ func LetGo(signals *ebpf.Map) error {
 		if err := signals.Lookup(uint32(codegen.SignalsState), &state); err != nil || state.Busy == 0 {
 			break
 		}
+		time.Sleep(time.Millisecond)
 	}
 	var stopped []uint32
 	var pid uint32

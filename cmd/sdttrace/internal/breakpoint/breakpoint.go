@@ -80,8 +80,9 @@ func (b *Breakpoint) Warn(pids []int, stderr io.Writer) {
 	}
 }
 
-// stopTime is how long threads of a process may take to stop.
-const stopTime = time.Second
+// stopLooks is how often to look whether the threads of a process have stopped, a millisecond apart.
+// They cannot while the whole machine stands still.
+const stopLooks = 1000
 
 // Sent says what was done to the process of an event, which has been printed, and how to go
 // on. It reports whether that was the last time and nothing is to be waited for.
@@ -102,8 +103,7 @@ func (b *Breakpoint) Sent(ev *event.Event, stderr io.Writer) (last bool) {
 		fmt.Fprintf(stderr, "sdttrace: sent %s to process %d at this event%s\n", name, ev.PID, note)
 		return b.sent == b.Signal.Times
 	}
-	end := time.Now().Add(stopTime)
-	for !standsStill(ev.PID) && time.Now().Before(end) {
+	for looks := 0; looks < stopLooks && !standsStill(ev.PID); looks++ {
 		time.Sleep(time.Millisecond)
 	}
 	if !standsStill(ev.PID) {

@@ -257,9 +257,12 @@ func (c *Command) Signal(sig syscall.Signal) {
 	c.cmd.Process.Signal(syscall.SIGCONT)
 }
 
-// interruptTime is how long a signal that has ended the program may take to reach
-// this one.
-const interruptTime = 100 * time.Millisecond
+// interruptSteps and interruptStep are how long a signal that has ended the program may take to reach
+// this one. A step counts once if this process stands still meanwhile, however long.
+const (
+	interruptSteps = 10
+	interruptStep  = 50 * time.Millisecond
+)
 
 // interrupted reports whether the program has ended because the user wanted it
 // to: a signal is often sent to this process and to the program.
@@ -269,10 +272,14 @@ func (c *Command) interrupted(ctx context.Context) bool {
 	if errors.As(c.err, &exit) {
 		status, ok := exit.Sys().(syscall.WaitStatus)
 		if ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM || status.Signal() == syscall.SIGHUP) {
-			select {
-			case <-in.First:
-			case <-ctx.Done():
-			case <-time.After(interruptTime):
+			for range interruptSteps {
+				select {
+				case <-in.First:
+					return true
+				case <-ctx.Done():
+					return true
+				case <-time.After(interruptStep):
+				}
 			}
 		}
 	}
