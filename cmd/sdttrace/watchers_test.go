@@ -15,7 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
+	"github.com/go-usdt/usdt/internal/program"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/internal/watch"

@@ -104,6 +104,8 @@ attach: attach/internal/argument attach/internal/bind attach/internal/cgroups at
 attach/argasm: attach/internal/operand notes reader
 attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
+internal/program: attach reader
+internal/traps: attach elfgen internal/procfs internal/program internal/stub internal/sys internal/x86 notes reader
 internal/demo: provider
 internal/top: internal/printable
 internal/gate: attach internal/await internal/kernel internal/privilege internal/procfs notes reader
@@ -113,8 +115,7 @@ cmd/sdtdump: internal/limits internal/sdtdump
 cmd/sdttrace/internal/page: event internal/grammar internal/printable reader symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
 cmd/sdttrace/internal/interrupt:
-cmd/sdttrace/internal/program: attach reader
-cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/program internal/gate internal/procfs notes reader
+cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/gate internal/procfs internal/program notes reader
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/kernfunc internal/mangled internal/printable internal/selector internal/typed notes prototype reader total
@@ -122,9 +123,9 @@ cmd/sdttrace/internal/look: attach internal/selector prototype reader
 cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector total
 cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols
-cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program elfgen internal/stub internal/sys notes provider reader
-cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs internal/x86 notes reader
-cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector prototype reader
+cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format internal/program internal/sys internal/traps provider reader
+cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs internal/traps reader
+cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector internal/traps prototype reader
 cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/tracepoint internal/watch notes prototype reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
@@ -136,7 +137,7 @@ cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/i
 cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/recording cmd/sdttrace/internal/session event profile
 cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session event internal/fold internal/printable internal/version profile
 cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/selector internal/top notes prototype reader total
-cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/program event internal/demo internal/printable internal/sdtdump
+cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format event internal/demo internal/printable internal/program internal/sdtdump
 cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/breakpoint cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profiles cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/shell cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour cmd/sdttrace/internal/word internal/container internal/demo internal/gate internal/grammar internal/heldup internal/limits internal/printable internal/procfs internal/selector internal/top internal/version profile prototype
 `
 

@@ -3,17 +3,13 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"slices"
-
-	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
-	"github.com/go-usdt/usdt/internal/sys"
+	"github.com/go-usdt/usdt/internal/program"
+	"github.com/go-usdt/usdt/internal/traps"
 	"github.com/go-usdt/usdt/provider"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -41,7 +37,7 @@ const burst = 500
 
 // machine is what things are measured with.
 type machine struct {
-	*code
+	*traps.Code
 	usdt   *provider.Provider
 	number *provider.Probe1[int]
 	text   *provider.Probe1[string]
@@ -50,11 +46,11 @@ type machine struct {
 const providerName = "sdttrace_bench"
 
 func newMachine() (*machine, error) {
-	c, err := newCode()
+	c, err := traps.NewCode()
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{code: c, usdt: provider.New(providerName, &provider.Options{Local: true})}
+	m := &machine{Code: c, usdt: provider.New(providerName, &provider.Options{Local: true})}
 	m.number = provider.NewProbe1[int](m.usdt, numberName, "n")
 	m.text = provider.NewProbe1[string](m.usdt, textName, "s")
 	if err := m.usdt.Load(); err != nil {
@@ -63,7 +59,7 @@ func newMachine() (*machine, error) {
 	return m, nil
 }
 
-func (m *machine) close() error { return errors.Join(m.usdt.Close(), m.code.close()) }
+func (m *machine) close() error { return errors.Join(m.usdt.Close(), m.Code.Close()) }
 
 const (
 	syscallName = "system call"
@@ -72,16 +68,16 @@ const (
 
 // things are what is measured, in this order.
 var things = func() []thing {
-	called := slices.DeleteFunc(slices.Clone(functions[1:]), isLoop)
+	called := traps.Functions()
 	all := []thing{
-		{"call", Program, func(_ context.Context, m *machine) (running, error) { return running{loop: m.calls(plainName)}, nil }},
-		{syscallName, Program, func(_ context.Context, m *machine) (running, error) { return running{loop: m.syscalls()}, nil }},
+		{"call", Program, func(_ context.Context, m *machine) (running, error) { return running{loop: m.Calls(traps.Plain)}, nil }},
+		{syscallName, Program, func(_ context.Context, m *machine) (running, error) { return running{loop: m.Syscalls()}, nil }},
 	}
 	for _, f := range called {
-		all = append(all, thing{"uprobe " + f.name, Kernel, f.probe((*reader.Function).Entry)})
+		all = append(all, thing{"uprobe " + f, Kernel, probed(f, (*reader.Function).Entry)})
 	}
 	for _, f := range called {
-		all = append(all, thing{"uretprobe " + f.name, Kernel, f.probe((*reader.Function).Return)})
+		all = append(all, thing{"uretprobe " + f, Kernel, probed(f, (*reader.Function).Return)})
 	}
 	return append(all,
 		thing{"unwatched", USDT, func(_ context.Context, m *machine) (running, error) { return running{loop: m.fire}, nil }},
@@ -116,43 +112,17 @@ func (m *machine) fireText(n int) {
 // self is this process.
 func self() attach.Target { return attach.Target{PIDs: []int{os.Getpid()}} }
 
-// probe returns what begins a thing: a program that does nothing, at the entry of a function
+// probed returns what begins a thing: a program that does nothing, at the entry of a function
 // or at its return.
-func (f function) probe(of func(*reader.Function) reader.Probe) func(context.Context, *machine) (running, error) {
+func probed(function string, of func(*reader.Function) reader.Probe) func(context.Context, *machine) (running, error) {
 	return func(_ context.Context, m *machine) (running, error) {
-		site, err := m.site(f.name, of)
+		a, err := m.Attach(function, of)
 		if err != nil {
 			return running{}, err
 		}
-		// The functions have no red zone, which is why nop5 is refused elsewhere.
-		force := !sys.PanicsOnWarning()
-		a, err := program.Attach(nothing, []reader.Probe{site}, &attach.ProgramOptions{Target: self(), Force: force})
-		if err != nil {
-			return running{}, err
-		}
-		return running{loop: m.calls(f.name), end: func() (float64, error) { return 0, a.Close() }}, nil
+		return running{loop: m.Calls(function), end: func() (float64, error) { return 0, a.Close() }}, nil
 	}
 }
-
-// site returns the entry of a function, or its return.
-func (m *machine) site(name string, of func(*reader.Function) reader.Probe) (reader.Probe, error) {
-	f, err := reader.Open(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), m.file.Fd()))
-	if err != nil {
-		return reader.Probe{}, err
-	}
-	defer f.Close()
-	for fn, err := range f.Functions() {
-		if err != nil {
-			return reader.Probe{}, err
-		}
-		if fn.Name() == name {
-			return of(&fn), nil
-		}
-	}
-	return reader.Probe{}, fmt.Errorf("%s has no function %s", m.file.Name(), name)
-}
-
-var nothing = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
 
 func empty(_ context.Context, m *machine) (running, error) {
 	a, err := program.AttachEmpty(os.Getpid(), providerName, numberName)

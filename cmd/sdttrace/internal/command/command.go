@@ -18,9 +18,9 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
 	"github.com/go-usdt/usdt/internal/gate"
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/program"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )

@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/internal/traps"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -237,12 +237,12 @@ func (c *Costs) Print(ctx context.Context, stderr io.Writer, s session.Session) 
 
 // allTraps measures the traps of all sites of a plan.
 func allTraps(ctx context.Context, plan attach.Plan) (least, most time.Duration, err error) {
-	traps, err := bench.NewTraps()
+	measure, err := traps.New()
 	if err != nil {
 		return 0, 0, err
 	}
-	defer traps.Close()
-	return Traps(ctx, traps, plan, func(*reader.Probe) bool { return true })
+	defer measure.Close()
+	return measure.Sites(ctx, plan, func(*reader.Probe) bool { return true })
 }
 
 // interval is from the cheapest site of a session to the dearest.

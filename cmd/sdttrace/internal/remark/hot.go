@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cost"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/internal/traps"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -61,11 +61,11 @@ func Hot(ctx context.Context, stderr io.Writer, probes []string, opts *attach.Op
 	if closed := a.Close(); stopped != nil || err != nil || closed != nil {
 		return
 	}
-	traps, err := bench.NewTraps()
+	measure, err := traps.New()
 	if err != nil {
 		return
 	}
-	defer traps.Close()
+	defer measure.Close()
 	for i := range groups {
 		name := fmt.Sprint(groups[i].By[0].Value)
 		rate := float64(groups[i].Count) / took.Seconds()
@@ -73,7 +73,7 @@ func Hot(ctx context.Context, stderr io.Writer, probes []string, opts *attach.Op
 			continue
 		}
 		named := func(p *reader.Probe) bool { return format.KindPrefix(p)+p.Provider+":"+p.Name == name }
-		_, each, err := cost.Traps(ctx, traps, a.Plan(), named)
+		_, each, err := measure.Sites(ctx, a.Plan(), named)
 		if err != nil {
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/program"
 	"github.com/go-usdt/usdt/internal/demo"
+	"github.com/go-usdt/usdt/internal/program"
 )
 
 // measureWatched says what the measured probe costs while it is watched: by a BPF

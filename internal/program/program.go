@@ -1,4 +1,4 @@
-// Package program attaches BPF programs of sdttrace's own to probes of a process.
+// Package program attaches BPF programs of this module's own to probes of a process.
 package program
 
 import (

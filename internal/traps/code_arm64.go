@@ -1,4 +1,4 @@
-package bench
+package traps
 
 import (
 	"encoding/binary"
@@ -8,7 +8,7 @@ import (
 
 // functions are what is called, and what uprobes are put on.
 var functions = []function{
-	{plainName, []byte{0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}}, // nop; ret; no probe is put on it
+	{Plain, []byte{0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}}, // nop; ret; no probe is put on it
 	{"nop", []byte{0x1f, 0x20, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}},
 	{"push", []byte{ // is executed elsewhere
 		0xfd, 0x7b, 0xbf, 0xa9, // stp x29, x30, [sp, #-16]!

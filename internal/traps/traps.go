@@ -1,11 +1,15 @@
-package bench
+package traps
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -14,7 +18,7 @@ import (
 // Traps measures what a hit of a site takes on this machine without the work of a program: the
 // trap into the kernel, finding what is attached, and the way back.
 type Traps struct {
-	code  *code
+	code  *Code
 	known map[trap]time.Duration
 }
 
@@ -30,16 +34,16 @@ const (
 	trapTries = 3
 )
 
-// NewTraps prepares the measurement of sites.
-func NewTraps() (*Traps, error) {
-	c, err := newCode()
+// New prepares the measurement of sites.
+func New() (*Traps, error) {
+	c, err := NewCode()
 	if err != nil {
 		return nil, err
 	}
 	return &Traps{c, map[trap]time.Duration{}}, nil
 }
 
-func (t *Traps) Close() error { return t.code.close() }
+func (t *Traps) Close() error { return t.code.Close() }
 
 // Trapped says what is hit.
 type Trapped struct {
@@ -60,24 +64,51 @@ func (t *Traps) Of(ctx context.Context, s Trapped) (time.Duration, error) {
 	if d, ok := t.known[kind]; ok {
 		return d, nil
 	}
-	i := slices.IndexFunc(functions, func(f function) bool { return f.name == kind.first })
 	of := (*reader.Function).Entry
 	if s.Return {
 		of = (*reader.Function).Return
 	}
-	r, err := functions[i].probe(of)(ctx, &machine{code: t.code})
+	attached, err := t.code.Attach(kind.first, of)
 	if err != nil {
 		return 0, fmt.Errorf("measure a trap at %s: %w", kind.first, err)
 	}
-	hits := 0.0
+	d := time.Duration(math.MaxInt64)
 	for range trapTries { // others on the machine disturb some
-		often, _ := rate(ctx, &r, 1, trapTime/trapTries/(parts+1))
-		hits = max(hits, often)
+		d = min(d, took(ctx, t.code.Calls(kind.first), trapTime/trapTries))
 	}
-	if _, err := r.end(); err != nil || hits == 0 {
-		return 0, fmt.Errorf("measure a trap at %s: %w", kind.first, errors.Join(err, context.Cause(ctx)))
+	if err := cmp.Or(attached.Close(), context.Cause(ctx)); err != nil {
+		return 0, fmt.Errorf("measure a trap at %s: %w", kind.first, err)
 	}
-	d := time.Duration(1e9 / hits)
 	t.known[kind] = d
 	return d, nil
+}
+
+// batchTime is about how long a loop goes round at a time: the runtime cannot stop its thread meanwhile.
+const batchTime = 100 * time.Microsecond
+
+// took returns the CPU time of one round of a loop that goes round for some CPU time.
+func took(ctx context.Context, loop func(n int), bound time.Duration) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	rounds, batch := 0, 1
+	began := threadTime()
+	for ctx.Err() == nil {
+		before := threadTime()
+		loop(batch)
+		now := threadTime()
+		if rounds += batch; now-began >= bound {
+			return (now - began) / time.Duration(rounds)
+		}
+		if now-before < batchTime {
+			batch *= 2
+		}
+	}
+	return bound
+}
+
+// threadTime returns the CPU time of this thread.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every kernel has it
+	return time.Duration(t.Nano())
 }

@@ -1,10 +1,10 @@
-package bench
+package traps
 
 import "github.com/go-usdt/usdt/notes"
 
 // functions are what is called, and what uprobes are put on.
 var functions = []function{
-	{plainName, []byte{0x90, 0xc3}}, // nop; ret; no probe is put on it
+	{Plain, []byte{0x90, 0xc3}}, // nop; ret; no probe is put on it
 	{"nop", []byte{0x90, 0xc3}},
 	{"nop5", []byte{0x0f, 0x1f, 0x44, 0x00, 0x00, 0xc3}},
 	{"nop10", []byte{0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc3}},
