@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -18,6 +19,18 @@ import (
 type Config struct {
 	// Traces are independent of each other: one that fails later does not stop the others.
 	Traces []Trace `mapstructure:"traces"`
+	// MaxCPUPercent is what the shares of all traces may sum up to, each of the processor time that
+	// its target takes; 0 means any. Beyond, the dearest are suspended.
+	MaxCPUPercent float64 `mapstructure:"max_cpu_percent"`
+
+	once  sync.Once
+	total *allowance // of the receivers of all signals
+}
+
+// allowance returns what all receivers of the configuration share.
+func (c *Config) allowance() *allowance {
+	c.once.Do(func() { c.total = newAllowance(c.MaxCPUPercent) })
+	return c.total
 }
 
 // Trace says what is traced, and what becomes of it.
@@ -35,10 +48,11 @@ type Trace struct {
 	// trace is suspended.
 	MaxEventsPerSecond int `mapstructure:"max_events_per_second"`
 	MaxBytesPerSecond  int `mapstructure:"max_bytes_per_second"`
-	// MaxCPUPercent is what the trace's programs may take in a second of the processor time that the
-	// target takes; 0 means any. Beyond, the trace is suspended.
+	// MaxCPUPercent is what the trace's programs, and the traps of its sites into the kernel, may take
+	// of the processor time that the target takes; 0 means any. Beyond, the trace is suspended, for so
+	// long that the average is no more, but no longer than 20 times Suspension.
 	MaxCPUPercent float64 `mapstructure:"max_cpu_percent"`
-	// Suspension is how long the trace is then detached; 0 means 30s.
+	// Suspension is how long the trace is at least detached; 0 means 30s.
 	Suspension time.Duration `mapstructure:"suspension"`
 
 	Metrics  *Metrics  `mapstructure:"metrics"`
@@ -150,6 +164,9 @@ func (c *Config) Validate() error {
 		return errors.New("traces: there are none")
 	}
 	var errs []error
+	if c.MaxCPUPercent < 0 {
+		errs = append(errs, fmt.Errorf("max_cpu_percent: %v is negative", c.MaxCPUPercent))
+	}
 	for i := range c.Traces {
 		if err := c.Traces[i].validate(); err != nil {
 			errs = append(errs, fmt.Errorf("traces::%d: %w", i, err))

@@ -66,6 +66,7 @@ func TestConfigRefused(t *testing.T) {
 		"traces: [{probes: ['a:b'], max_events_per_second: -1, logs: {}}]":                   "max_events_per_second",
 		"traces: [{probes: ['a:b'], max_bytes_per_second: -1, logs: {}}]":                    "max_bytes_per_second",
 		"traces: [{probes: ['a:b'], max_cpu_percent: -1, logs: {}}]":                         "max_cpu_percent",
+		"{max_cpu_percent: -1, traces: [{probes: ['a:b'], logs: {}}]}":                       "max_cpu_percent: -1",
 		"traces: [{probes: ['a:b'], suspension: -1s, logs: {}}]":                             "suspension",
 		"traces: [{probes: ['a:b'], metrics: {show: [avg], value: x}}]":                      "metrics: show",
 		"traces: [{probes: ['a:b'], metrics: {value: x}}]":                                   "metrics: value",

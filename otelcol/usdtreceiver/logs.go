@@ -34,7 +34,7 @@ func (t *logsTask) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	defer e.attached(ctx, s)()
+	defer e.attached(s)()
 	within := newBudget(e, t.trace)
 	var failed error
 	b := newBatch(batchSize, func(all []event.Event) {

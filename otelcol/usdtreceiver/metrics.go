@@ -69,7 +69,7 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	defer e.attached(ctx, s)()
+	defer e.attached(s)()
 	delta := t.trace.Metrics.Temporality == "delta"
 	begun := time.Now()
 	read := s.Total

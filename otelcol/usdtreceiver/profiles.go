@@ -51,7 +51,7 @@ func (t *profilesTask) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	defer e.attached(ctx, s)()
+	defer e.attached(s)()
 	begun := time.Now()
 	give := func() error {
 		now := time.Now()

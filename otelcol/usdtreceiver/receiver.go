@@ -20,6 +20,7 @@ type usdtReceiver struct {
 	tasks     []task
 	running   []*running
 	reload    *reload
+	total     *allowance
 }
 
 // task is what is done for one trace, from when it attaches until ctx is done or it fails.
@@ -30,7 +31,7 @@ type task interface {
 }
 
 func newReceiver(set receiver.Settings, cfg *Config, next any, taskOf func(*Trace) task) (*usdtReceiver, error) {
-	r := &usdtReceiver{set: set, next: next}
+	r := &usdtReceiver{set: set, next: next, total: cfg.allowance()}
 	for i := range cfg.Traces {
 		if t := taskOf(&cfg.Traces[i]); t != nil {
 			r.tasks = append(r.tasks, t)
@@ -46,7 +47,7 @@ func (r *usdtReceiver) Start(context.Context, component.Host) (err error) {
 	r.reload = newReload()
 	kept := takeKept(r.keepers())
 	for _, t := range r.tasks {
-		to := &outlet{next: r.next, log: r.set.Logger.With(zap.String("trace", t.of().title()))}
+		to := &outlet{next: r.next, log: r.set.Logger.With(zap.String("trace", t.of().title())), total: r.total}
 		one := kept.take(t)
 		if one == nil {
 			one = newRunning(t)

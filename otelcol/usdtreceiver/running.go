@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
@@ -22,7 +23,8 @@ type running struct {
 }
 
 func newRunning(t task) *running {
-	return &running{task: t, env: &env{trace: t.of(), resources: newResources(), counts: newCounts(t.of().title(), t.signal())}, done: make(chan struct{})}
+	e := &env{trace: t.of(), resources: newResources(), counts: newCounts(t.of().title(), t.signal()), own: newAllowance(t.of().MaxCPUPercent)}
+	return &running{task: t, env: e, done: make(chan struct{})}
 }
 
 // retry is how long a trace that has failed waits.
@@ -64,11 +66,21 @@ func (r *running) session(ctx context.Context) {
 		e.counts.setState(stateFailed)
 		e.log().Error("This trace failed, and is tried again later. Others go on.", zap.Error(err), zap.Duration("in", wait))
 	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
+	for began := time.Now(); ; wait = checked {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		// The average is to be what is allowed, except of a trace that could then never be tried again.
+		if now := time.Now(); over == nil || now.Sub(began) > longestDebt*r.task.of().suspension() || !e.own.indebted(now) && !e.total.Load().indebted(now) {
+			return
+		}
 	}
 }
+
+// longestDebt is how many times as long as a suspension one may be that processor time is the reason for.
+const longestDebt = 20
 
 // closeAll ends tasks, and returns when they have handed on what they had.
 func closeAll(all []*running) {
@@ -85,7 +97,9 @@ type env struct {
 	trace     *Trace
 	resources *resources
 	counts    *counts
-	stop      context.CancelCauseFunc // of the session
+	own       *allowance                // of processor time
+	total     atomic.Pointer[allowance] // of all traces of the receiver
+	stop      context.CancelCauseFunc   // of the session
 
 	mu   sync.RWMutex // held while to is in use
 	to   *outlet
@@ -94,14 +108,16 @@ type env struct {
 
 // outlet is where data goes.
 type outlet struct {
-	next any // a consumer
-	log  *zap.Logger
+	next  any // a consumer
+	log   *zap.Logger
+	total *allowance
 }
 
 func (e *env) connect(to *outlet) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.to, e.last = to, to.log
+	e.total.Store(to.total)
 }
 
 // disconnect returns when nothing uses the outlet any longer.
@@ -146,16 +162,11 @@ func (e *env) consumeOnce(ctx context.Context, consume func(ctx context.Context,
 
 // attached counts what a session does, and compares it with the budget, until the function that it
 // returns is called.
-func (e *env) attached(ctx context.Context, tracer attach.Tracer) (end func()) {
+func (e *env) attached(tracer attach.Tracer) (end func()) {
 	e.counts.begin(tracer)
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	if e.trace.MaxCPUPercent > 0 {
-		watching.Go(func() { e.watchCPU(ctx, tracer) })
-	}
+	remove := shares.add(e, tracer)
 	return func() {
-		cancel()
-		watching.Wait()
+		remove()
 		e.counts.end()
 	}
 }

@@ -30,7 +30,7 @@ func (t *spansTask) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return ended(ctx, err)
 	}
-	defer e.attached(ctx, p)()
+	defer e.attached(p)()
 	within := newBudget(e, t.trace)
 	var failed error
 	b := newBatch(batchSize, func(all []attach.Pair) {

@@ -2,6 +2,7 @@ package usdtreceiver
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +26,7 @@ type counts struct {
 	overBudget, refused atomic.Uint64
 	state               atomic.Int32
 	suspensions         atomic.Uint64
+	share               atomic.Uint64 // a float64
 
 	mu     sync.Mutex
 	before attach.Stats // of sessions that have ended
@@ -43,11 +45,15 @@ const (
 var states = [...]string{stateAll: "all", stateSampled: "sampled", stateSuspended: "suspended", stateFailed: "failed"}
 
 // The metrics are described in metadata.yaml: stateMetric is 1 for what a trace does, suspensionsMetric
-// counts how often it was suspended.
+// counts how often it was suspended, shareMetric is what it takes if that is bounded.
 const (
 	stateMetric       = "otelcol_usdt_state"
 	suspensionsMetric = "otelcol_usdt_suspensions"
+	shareMetric       = "otelcol_usdt_cpu_utilization"
 )
+
+// setShare keeps which part of its target's processor time a session takes.
+func (c *counts) setShare(part float64) { c.share.Store(math.Float64bits(part)) }
 
 func (c *counts) setState(state int32) {
 	if c.state.Swap(state) != state && state == stateSuspended {
@@ -74,6 +80,10 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
+	share, err := meter.Float64ObservableGauge(shareMetric, metric.WithDescription("What a trace takes of its target's processor time, where max_cpu_percent bounds it."), metric.WithUnit("1"))
+	if err != nil {
+		return nil, err
+	}
 	t.registration, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -94,9 +104,10 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 				o.ObserveInt64(state, is, metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("state", word)))
 			}
 			o.ObserveInt64(suspensions, int64(c.suspensions.Load()), metric.WithAttributeSet(c.attributes))
+			o.ObserveFloat64(share, math.Float64frombits(c.share.Load()), metric.WithAttributeSet(c.attributes))
 		}
 		return nil
-	}, events, state, suspensions)
+	}, events, state, suspensions, share)
 	return t, err
 }
 
