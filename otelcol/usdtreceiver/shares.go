@@ -216,7 +216,7 @@ func (m *measuring) begin(ctx context.Context, s *share) {
 // target tells targets apart.
 func (s *share) target() string { return fmt.Sprintf("%+v", s.e.trace.Target) }
 
-// round computes the shares of all sessions, and suspends those that take too much.
+// round computes the shares of all sessions, and suspends a session that takes too much.
 func (m *measuring) round(ctx context.Context, all []*share) {
 	inUse := map[string]*processorTime{}
 	receivers := map[*allowance][]*share{}
