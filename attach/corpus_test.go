@@ -109,7 +109,7 @@ func TestCorpusRefused(t *testing.T) {
 }
 
 // driver returns the program that executes the instructions.
-func (set *instructionSet) driver(t *testing.T) string {
+func (set *instructionSet) driver(t testing.TB) string {
 	needs.Root(t)
 	return needs.Compile(t, "./testdata/corpus.c", set.machine.Driver...)
 }
