@@ -1,6 +1,9 @@
 package record
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 const (
 	// MaxReads is the number of bits for failed reads in the header.
@@ -72,6 +75,12 @@ func (s *String) Most(limit int) int {
 
 // Width returns the size in bytes of what the length counts.
 func (s *String) Width() int { return max(1, int(s.Elem)) }
+
+// Equal reports whether records of both layouts are alike.
+func (l *Layout) Equal(o *Layout) bool {
+	return l.Slots == o.Slots && l.Block == o.Block && slices.Equal(l.Indirects, o.Indirects) && l.padded == o.padded &&
+		slices.Equal(l.Strings, o.Strings) && l.Limit == o.Limit && l.Stack == o.Stack
+}
 
 // Slot returns the offset of slot i.
 func Slot(i int) int { return HeaderSize + 8*i }

@@ -56,7 +56,8 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 			plan[i].Uncomputed = b.uncomputed(sc)
 		}
 	}
-	shared, seen := map[string]*query.Signature{}, map[*Schema]bool{}
+	var shared query.Index[*query.Signature]
+	seen := map[*Schema]bool{}
 	for _, sc := range schemas {
 		if sc == nil || seen[sc] {
 			continue
@@ -65,11 +66,10 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 		if b.Recorded || sc.arrives() {
 			sc.compute(b.Tests && !sc.arrives())
 		}
-		key := sc.Sig.Key()
-		if same := shared[key]; same != nil {
+		if same, ok := shared.Find(sc.Sig); ok {
 			sc.share(same)
 		} else {
-			shared[key] = sc.Sig
+			shared.Put(sc.Sig, sc.Sig)
 		}
 	}
 	return schemas, nil

@@ -29,10 +29,10 @@ const (
 // except Find and Load require the lock that Load is given.
 type Programs struct {
 	loaded   []loaded
-	codes    map[string]Code  // by the key of the signature
-	refusals map[string]error // of the kernel, by the key of the signature
-	looks    int              // for sites, that found some or lost some
-	gone     Runs             // of programs that have been closed
+	codes    query.Index[Code]
+	refusals query.Index[error] // of the kernel
+	looks    int                // for sites, that found some or lost some
+	gone     Runs               // of programs that have been closed
 
 	// Create loads a program with the code of signatures; nil means Program. It is for tests.
 	Create func(spec *ebpf.ProgramSpec, in []*query.Signature) (*ebpf.Program, error)
@@ -59,23 +59,22 @@ type Code struct {
 
 // Find returns the code of a signature, if it has been loaded.
 func (p *Programs) Find(sig *query.Signature) (Code, bool) {
-	c, ok := p.codes[sig.Key()]
-	return c, ok
+	return p.codes.Find(sig)
 }
 
 // add adds a program and the signatures whose code it has.
 func (p *Programs) add(prog *ebpf.Program, in []*query.Signature, entries map[*query.Signature]codegen.Entry) {
-	if p.codes == nil {
-		p.codes = map[string]Code{}
-	}
 	p.loaded = append(p.loaded, loaded{prog, p.looks})
 	for _, sig := range in {
-		p.codes[sig.Key()] = Code{prog, entries[sig]}
+		p.codes.Put(sig, Code{prog, entries[sig]})
 	}
 }
 
 // refusal returns why the kernel refused the signature before; nil if it did not.
-func (p *Programs) refusal(sig *query.Signature) error { return p.refusals[sig.Key()] }
+func (p *Programs) refusal(sig *query.Signature) error {
+	err, _ := p.refusals.Find(sig)
+	return err
+}
 
 // refuse notes why the kernel refuses a signature, if it would refuse it again.
 func (p *Programs) refuse(sig *query.Signature, err error) {
@@ -83,10 +82,10 @@ func (p *Programs) refuse(sig *query.Signature, err error) {
 	if !errors.As(err, &verifier) && !errors.Is(err, unix.E2BIG) {
 		return
 	}
-	if p.refusals == nil || len(p.refusals) >= maxRefusals {
-		p.refusals = map[string]error{}
+	if p.refusals.Len() >= maxRefusals {
+		p.refusals = query.Index[error]{}
 	}
-	p.refusals[sig.Key()] = err
+	p.refusals.Put(sig, err)
 }
 
 // Prune closes programs without a link, except for the programs that had one most recently.
@@ -114,11 +113,7 @@ func (p *Programs) Prune(used map[*ebpf.Program]bool) error {
 			first = err
 		}
 	}
-	for key, c := range p.codes {
-		if closed[c.Prog] {
-			delete(p.codes, key)
-		}
-	}
+	p.codes.DeleteFunc(func(c Code) bool { return closed[c.Prog] })
 	return first
 }
 

@@ -52,8 +52,8 @@ func TestPrune(t *testing.T) {
 	}
 	for i := range 3 * maxRefusals {
 		p.refuse(&query.Signature{Operands: []operand.Operand{{Value: uint64(i)}}}, unix.E2BIG)
-		if len(p.refusals) > maxRefusals {
-			t.Fatalf("%d refusals are kept, want at most %d", len(p.refusals), maxRefusals)
+		if p.refusals.Len() > maxRefusals {
+			t.Fatalf("%d refusals are kept, want at most %d", p.refusals.Len(), maxRefusals)
 		}
 	}
 	p.Close()

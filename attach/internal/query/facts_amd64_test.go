@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/bind/bindtest"
+	"github.com/go-usdt/usdt/attach/internal/query"
 )
 
 // TestFacts compares what signatures say of the code and the memory that they need with what
 // testdata has.
 func TestFacts(t *testing.T) {
-	keys := map[string]string{}
+	var dumps query.Index[string]
 	bindtest.Golden(t, "facts.txt", func(t *testing.T, c *bindtest.Case) string {
 		bound, err := c.Bind()
 		if err != nil {
@@ -19,10 +20,10 @@ func TestFacts(t *testing.T) {
 		}
 		var b strings.Builder
 		for i, sig := range bound.Signatures() {
-			if other, ok := keys[sig.Key()]; ok && other != bindtest.Dump(sig) {
-				t.Errorf("%s: signature %d has the key of another", c.Name, i)
+			if other, ok := dumps.Find(sig); ok && other != bindtest.Dump(sig) {
+				t.Errorf("%s: signature %d is equal to another one", c.Name, i)
 			}
-			keys[sig.Key()] = bindtest.Dump(sig)
+			dumps.Put(sig, bindtest.Dump(sig))
 			fmt.Fprintf(&b, "record: fixed %d, most %d, compared %d\n", sig.FixedSize(), sig.RecordSize(), sig.ComparedString())
 			fmt.Fprintf(&b, "scratch: %v, %d bytes, strings at %d, mask %#x, fits: %v\n", sig.NeedsScratch(), sig.ScratchSize(), sig.StringArea(), sig.CursorMask(), sig.Fits())
 			fmt.Fprintf(&b, "code: early %v, site %v, filters %v, memory %v\n", sig.FiltersEarly(), sig.NamesSite(), sig.Filters(), sig.ReadsMemory())

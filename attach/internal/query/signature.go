@@ -1,8 +1,6 @@
 package query
 
 import (
-	"fmt"
-
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -12,7 +10,7 @@ import (
 )
 
 // Signature is all that the code for a site depends on. Sites with equal
-// signatures, which have equal keys (see [Signature.Key]), share code.
+// signatures, see [Signature.Equal], share code.
 type Signature struct {
 	// Layout is the layout of the records. The bytes in front of their strings
 	// are also assembled for conditions and aggregates.
@@ -54,7 +52,7 @@ type Signature struct {
 	// the end of the same call. It is nil for a program that runs at one of the two.
 	AtReturn *Signature
 
-	key string // key, once it has been asked for
+	conditions string // key of Condition, once it has been asked for
 }
 
 // DropUnneeded leaves only reads that the condition or the aggregate needs.
@@ -130,17 +128,6 @@ func (s *Signature) dropIndirects() {
 	}
 }
 
-// conditionKey returns a string that differs between conditions.
-func conditionKey(c *filter.Condition) string {
-	if c == nil {
-		return ""
-	}
-	flat := *c
-	flat.Left, flat.Right = nil, nil
-	// Quoted, so that the text "a b" differs from the pattern of "a" and "b".
-	return fmt.Sprintf("(%s%#v%s)", conditionKey(c.Left), flat, conditionKey(c.Right))
-}
-
 // Read adds an operand to the records and returns its slot.
 func (s *Signature) Read(op operand.Operand) (slot int) {
 	s.Operands = append(s.Operands, op)
@@ -152,7 +139,7 @@ func (s *Signature) Read(op operand.Operand) (slot int) {
 // return, as end does. attachment is its attach type.
 func (s *Signature) OfCall(end *Signature, attachment ebpf.AttachType) *Signature {
 	both := *s
-	both.key, both.AtReturn, both.Hook.Attach = "", end, attachment
+	both.AtReturn, both.Hook.Attach = end, attachment
 	return &both
 }
 
@@ -162,25 +149,6 @@ func (s *Signature) Parts() []*Signature {
 		return []*Signature{s}
 	}
 	return []*Signature{s, s.AtReturn}
-}
-
-// Key returns a string that differs between signatures. A signature must not change
-// after the first call.
-func (s *Signature) Key() string {
-	if s.key != "" {
-		return s.key
-	}
-	flat := *s
-	flat.Condition, flat.Aggregate, flat.AtReturn, flat.Groups = nil, nil, nil, nil
-	key := fmt.Sprintf("%+v", flat) + conditionKey(s.Condition)
-	if s.Aggregate != nil {
-		key += fmt.Sprintf("%+v", *s.Aggregate)
-	}
-	if s.AtReturn != nil {
-		key += s.AtReturn.Key()
-	}
-	s.key = key
-	return key
 }
 
 // Hook says what the kernel requires of programs that a link runs.

@@ -20,7 +20,7 @@ func TestConditionKey(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for i, c := range conditions {
-		key := (&Signature{Condition: c}).Key()
+		key := conditionKey(c)
 		if j, ok := seen[key]; ok {
 			t.Errorf("conditions %d and %d have one key: %s", j, i, key)
 		}
