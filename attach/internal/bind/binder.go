@@ -111,8 +111,10 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		key.hook = b.KernelHook(p)
 	}
 	switch {
+	case b.leavesKernel(p):
+		key.args = ""
 	case p.Kernel != nil:
-		key.probe = fmt.Sprint(p.Kernel.Params, p.Kernel.Fields, p.Kernel.Gone, p.Kernel.Err)
+		key.probe = kernelKey(p)
 	case b.known(p) != nil:
 		key.probe = p.Provider + ":" + p.Name
 	}
@@ -171,7 +173,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
 	oneProbe := func(t StringArg) bool { return t.probes != nil }
 	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
-	if !slices.ContainsFunc(b.Strings, oneProbe) && !slices.ContainsFunc(b.Follow, ofProbe) && !slices.ContainsFunc(p.Arguments(), ofSite) {
+	if !slices.ContainsFunc(b.Strings, oneProbe) && !slices.ContainsFunc(b.Follow, ofProbe) && (p.Kind.InKernel() || !slices.ContainsFunc(p.Arguments(), ofSite)) {
 		if b.schemas == nil {
 			b.schemas = map[schemaKey]*Schema{}
 		}
@@ -218,6 +220,7 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 		}
 	}
 	switch {
+	case b.leavesKernel(p):
 	case p.Kind == reader.Tracepoint:
 		b.bindTracepoint(sc, s)
 	case p.Kind.InKernel():
@@ -315,9 +318,11 @@ func (b *Binder) bindNote(sc *Schema, s *site.Site, regs *operand.Registers) {
 // nothing is known of them but what the note says.
 func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg, known *prototype.Prototype) {
 	p := &s.Probe
-	obj, err := b.Objects.Open(s.Path)
-	if err != nil {
-		obj = nil
+	var obj *operand.Object // none has the kernel
+	if !p.Kind.InKernel() {
+		if opened, err := b.Objects.Open(s.Path); err == nil {
+			obj = opened
+		}
 	}
 	// Symbols are measured against the site's address, as the note and the
 	// symbols count addresses, and against the place where the program is

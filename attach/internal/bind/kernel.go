@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,43 @@ import (
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/reader"
 )
+
+// leavesKernel reports whether nobody asks for arguments at a function of the kernel, so that none are
+// looked at: a thousand that are counted are bound like one.
+func (b *Binder) leavesKernel(p *reader.Probe) bool {
+	if !p.Kind.InKernel() || p.Kind == reader.Tracepoint || b.Aggregate == nil || b.Aggregate.Pairs != nil || b.Aggregate.Whole() || b.Recorded || b.Keep {
+		return false
+	}
+	if len(b.Args.Names) > 0 || len(b.Args.Types) > 0 || len(b.Args.Casts) > 0 || b.Args.Result || len(b.Strings) > 0 || len(b.Follow) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(b.namesUsed(), func(name string) bool {
+		return name != "" && name != "probe" && !IsFunctionKey(name, p)
+	})
+}
+
+// kernelKey returns a string that differs between functions and tracepoints of the kernel whose arguments
+// differ in more than their places.
+func kernelKey(p *reader.Probe) string {
+	k := p.Kernel
+	if len(k.Fields) > 0 || k.Err != nil {
+		return fmt.Sprint(k.Fields, k.Err)
+	}
+	key := append([]byte(p.Provider), 0) // whose numbers of types they are
+	for _, name := range k.Gone {
+		key = append(append(key, name...), 0)
+	}
+	for i := range k.Params {
+		a := &k.Params[i]
+		key = append(append(key, 1), a.Name...)
+		key = append(append(key, 0), a.Type...)
+		key = binary.NativeEndian.AppendUint32(append(key, 0), a.TypeID)
+		if a.Err != nil {
+			key = append(key, a.Err.Error()...)
+		}
+	}
+	return string(key)
+}
 
 // bindKernel reads the arguments of a function of the kernel, or its result. Events hold all, or those
 // of Options.Args.
