@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Kinds of types, include/uapi/linux/btf.h.
@@ -49,6 +50,9 @@ type types struct {
 	order   binary.ByteOrder
 
 	functions map[string]uint32 // types by name, 0 for several ones that differ
+
+	mu     sync.Mutex
+	params map[uint32]Param // by type: arguments that have been asked for, without their names
 }
 
 var errBTF = errors.New("malformed BTF")

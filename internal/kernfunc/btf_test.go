@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // sample makes BTF by another encoder.
@@ -212,4 +213,23 @@ func FuzzTypes(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTrampolines checks which functions are known to have no trampoline before the kernel is asked.
+func TestTrampolines(t *testing.T) {
+	types, err := readTypes(sample(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := &Table{types: &typeFiles{read: map[string]typeFile{Kernel: {types: types}}}}
+	for _, tt := range []struct {
+		name   string
+		copies int
+		want   bool
+	}{{"vfs_read", 1, true}, {"vfs_read", 2, false}, {"printk", 1, false}, {"init_once", 1, false}, {"unknown", 1, false}} {
+		p := table.Probe(&Function{Name: tt.name, Module: Kernel, Copies: tt.copies}, reader.Fentry, tt.name)
+		if err := p.Kernel.NoTrampoline; (err == nil) != tt.want {
+			t.Errorf("%s, of %d: %v, want a trampoline: %v", tt.name, tt.copies, err, tt.want)
+		}
+	}
 }

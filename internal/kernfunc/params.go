@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -113,13 +114,30 @@ func (t *types) proto(id uint32) (*Prototype, error) {
 	return out, nil
 }
 
-// param returns an argument of a type; ok is false for void.
+// param returns an argument of a type; ok is false for void. Arguments of one type share its Values.
 func (t *types) param(name string, id uint32) (p Param, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p, ok = t.params[id]; !ok {
+		if p, ok = t.newParam(id); !ok {
+			return p, false
+		}
+		if t.params == nil {
+			t.params = map[uint32]Param{}
+		}
+		t.params[id] = p
+	}
+	p.Name = name
+	return p, true
+}
+
+// newParam returns an argument of a type, without a name.
+func (t *types) newParam(id uint32) (p Param, ok bool) {
 	typ, ok := t.bare(id)
 	if !ok {
 		return p, false
 	}
-	p = Param{Name: name, Type: t.declare(id), ID: id, Size: int(typ.value), Kind: Other}
+	p = Param{Type: t.declare(id), ID: id, Size: int(typ.value), Kind: Other}
 	switch typ.kind {
 	case kindInt:
 		encoding := t.order.Uint32(typ.body) >> 24 // BTF_INT_SIGNED, _CHAR, _BOOL
@@ -260,7 +278,7 @@ func (p *Param) place(at string) string {
 	if p.Signed {
 		sign = "-"
 	}
-	return fmt.Sprintf("%s%d@%s", sign, p.Size, at)
+	return sign + strconv.Itoa(p.Size) + "@" + at
 }
 
 // String returns the prototype as C declares a function of a name.

@@ -3,6 +3,7 @@ package kernfunc
 import (
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -38,6 +39,10 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 	k.Declaration, k.Type, k.TypeID = proto.String(f.Name), proto.Type, proto.ID
 	if f.Copies > 1 {
 		k.NoTrampoline = fmt.Errorf("%d functions have its name, and the kernel's types do not say which one is meant: kprobe:%s", f.Copies, p.Name)
+	}
+	if proto.More && k.NoTrampoline == nil {
+		// kernel/bpf/btf.c: btf_distill_func_proto
+		k.NoTrampoline = errors.New("it takes any number of arguments, which no trampoline passes on: kprobe: needs none")
 	}
 	params, places := proto.Params, proto.Places(runtime.GOARCH)
 	if kind.ByTrampoline() {

@@ -2,6 +2,7 @@ package selector
 
 import (
 	"errors"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -10,6 +11,7 @@ type glob struct {
 	source  string
 	literal string // the only string that matches, if tokens is nil
 	tokens  []token
+	prefix  string // with which all that match begin
 }
 
 // token matches one character, or any number if star is set.
@@ -60,6 +62,7 @@ func compile(pattern string) (glob, error) {
 		tokens  []token
 		literal []byte
 		isGlob  bool
+		prefix  int // bytes of literal that come before what may be anything
 	)
 	for rs := characters(pattern); len(rs) > 0; {
 		c := rs[0]
@@ -90,10 +93,13 @@ func compile(pattern string) (glob, error) {
 			c, rs = rs[0], rs[1:]
 		}
 		literal = appendCharacter(literal, c)
+		if !isGlob {
+			prefix = len(literal)
+		}
 		tokens = append(tokens, token{ranges: []runeRange{{c, c}}})
 	}
 	if isGlob {
-		g.tokens = tokens
+		g.tokens, g.prefix = tokens, string(literal[:prefix])
 	} else {
 		g.literal = string(literal)
 	}
@@ -144,6 +150,9 @@ func (t *token) matches(c rune) bool {
 func (g *glob) match(s string) bool {
 	if g.tokens == nil {
 		return s == g.literal
+	}
+	if !strings.HasPrefix(s, g.prefix) {
+		return false
 	}
 	star, again := -1, 0 // the last star, and where in s to resume if what follows the star fails
 	t, i := 0, 0

@@ -53,17 +53,20 @@ func (d *Search) kernel() error {
 		return err
 	}
 	d.table = table
+	var kinds []selector.Kind
+	for kind, of := range kernelKinds {
+		if of != 0 && of != reader.Tracepoint && slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind == selector.Kind(kind) }) {
+			kinds = append(kinds, selector.Kind(kind))
+		}
+	}
 	for i := range table.Functions {
 		f := &table.Functions[i]
 		if i%1024 == 0 && d.interrupted() {
 			return nil
 		}
-		for kind, of := range kernelKinds {
-			if of == 0 || of == reader.Tracepoint {
-				continue
-			}
-			if name := d.namedKernel(f, selector.Kind(kind)); name != "" {
-				p := table.Probe(f, of, name)
+		for _, kind := range kinds {
+			if name := d.namedKernel(f, kind); name != "" {
+				p := table.Probe(f, kernelKinds[kind], name)
 				d.keep(&p, 0)
 			}
 		}
