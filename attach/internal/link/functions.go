@@ -27,8 +27,9 @@ type Functions struct {
 	Load func(id uint32) (*ebpf.Program, error)
 	// Unpatched are ids of functions in the same BTF that ftrace does not patch, such as the
 	// functions that only a starting kernel runs. They make it possible to find refused functions without
-	// attaching, see refused.go; the more, and the higher, the better.
-	Unpatched []uint32
+	// attaching, see refused.go; the more, and the higher, the better. Nobody asks for them if none is
+	// refused. nil if none are known.
+	Unpatched func() []uint32
 
 	Calls FunctionCalls // nil for the kernel's
 }
@@ -205,6 +206,12 @@ func (a *functionsAttempt) attachMany(ctx context.Context, left []int) error {
 	if err != nil {
 		return privilege.Explain("load a program for functions of "+a.Module, err)
 	}
+	if len(left) <= maxMulti { // a kernel that refuses none need not be asked about some
+		whole, err := a.attachWhole(ctx, prog, left)
+		if whole || err != nil {
+			return err
+		}
+	}
 	if left, err = a.withoutRefused(ctx, prog, left); err == nil {
 		for start, end := range chunks(len(left)) {
 			if err = a.attachPart(ctx, prog, left[start:end]); err != nil {
@@ -218,6 +225,37 @@ func (a *functionsAttempt) attachMany(ctx context.Context, left []int) error {
 	return err
 }
 
+// attachWhole attaches by one link, and reports whether the kernel refused none of the functions.
+func (a *functionsAttempt) attachWhole(ctx context.Context, prog *ebpf.Program, all []int) (whole bool, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return false, errors.Join(err, prog.Close())
+	}
+	fd, err := a.link(prog, all)
+	switch {
+	case err == nil:
+		if err = a.keep(prog, fd, all); err == nil {
+			return true, nil
+		}
+	case ofFunction(err):
+		return false, nil
+	default:
+		err = a.wholeError(err)
+	}
+	return false, errors.Join(err, prog.Close())
+}
+
+// keep keeps a link that has been made for functions.
+func (a *functionsAttempt) keep(prog *ebpf.Program, fd int, part []int) error {
+	if err := a.compare(fd, part); err != nil {
+		return errors.Join(err, shield.Close(fd))
+	}
+	for _, i := range part {
+		a.outcomes[i] = nil
+	}
+	a.links = append(a.links, Link{Prog: prog, fd: fd, event: -1})
+	return nil
+}
+
 // attachPart attaches by one link. If the kernel refuses it, each half gets its own.
 func (a *functionsAttempt) attachPart(ctx context.Context, prog *ebpf.Program, part []int) error {
 	if len(part) == 0 {
@@ -229,14 +267,7 @@ func (a *functionsAttempt) attachPart(ctx context.Context, prog *ebpf.Program, p
 	fd, err := a.link(prog, part)
 	switch {
 	case err == nil:
-		if err := a.compare(fd, part); err != nil {
-			return errors.Join(err, shield.Close(fd))
-		}
-		for _, i := range part {
-			a.outcomes[i] = nil
-		}
-		a.links = append(a.links, Link{Prog: prog, fd: fd, event: -1})
-		return nil
+		return a.keep(prog, fd, part)
 	case !ofFunction(err):
 		return a.wholeError(err)
 	case len(part) == 1:

@@ -81,7 +81,7 @@ func readFunctions(t *testing.T) *kernelFunctions {
 
 // functions returns functions by their names. Cookies are ids.
 func (k *kernelFunctions) functions(w When, calls *ebpf.Map, names ...string) *Functions {
-	f := &Functions{Module: "vmlinux", When: w, Unpatched: k.unpatched}
+	f := &Functions{Module: "vmlinux", When: w, Unpatched: func() []uint32 { return k.unpatched }}
 	byID := map[uint32]string{}
 	for _, name := range names {
 		id := k.ids[name]

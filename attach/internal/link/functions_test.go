@@ -119,7 +119,7 @@ func TestFunctionsRefused(t *testing.T) {
 				}
 			}
 			f := functionsOf(k, idsTo(1000)...)
-			f.Unpatched = unpatched
+			f.Unpatched = func() []uint32 { return unpatched }
 			slices.Reverse(f.List)
 			links, refused, err := f.Attach(t.Context())
 			if err != nil {
@@ -145,12 +145,23 @@ func TestFunctionsRefused(t *testing.T) {
 	}
 }
 
+// TestFunctionsUnrefused checks that functions of which the kernel refuses none are attached to at once.
+func TestFunctionsUnrefused(t *testing.T) {
+	k := &patching{}
+	f := functionsOf(k, idsTo(1000)...)
+	f.Unpatched = func() []uint32 { t.Error("asked for functions that are not patched"); return nil }
+	attachAll(t, f)
+	if k.looks != 1 || len(k.made) != 1000 {
+		t.Errorf("asked for %d links of %d functions, want one of 1000", k.looks, len(k.made))
+	}
+}
+
 // TestFunctionsFull checks that functions are refused alone which the kernel refuses only when it
 // patches them.
 func TestFunctionsFull(t *testing.T) {
 	k := &patching{refuse: map[uint32]error{50: unix.ENOENT}, full: map[uint32]error{3: unix.E2BIG, 9: unix.EBUSY}}
 	f := functionsOf(k, idsTo(20)...)
-	f.Unpatched = []uint32{50}
+	f.Unpatched = func() []uint32 { return []uint32{50} }
 	for i, err := range attachAll(t, f) {
 		if want := k.full[f.List[i].ID]; !errors.Is(err, want) {
 			t.Errorf("function %d: %v, want %v", f.List[i].ID, err, want)
@@ -220,7 +231,7 @@ func TestFunctionsWhole(t *testing.T) {
 	cancel(unix.EINTR)
 	for _, lacks := range []bool{false, true} {
 		f := functionsOf(&patching{lacks: lacks, refuse: map[uint32]error{9: unix.ENOENT}}, 1, 2)
-		f.Unpatched = []uint32{9}
+		f.Unpatched = func() []uint32 { return []uint32{9} }
 		if links, _, err := f.Attach(ctx); !errors.Is(err, unix.EINTR) || len(links) > 0 {
 			t.Errorf("canceled: %v, %d links", err, len(links))
 		}

@@ -34,7 +34,7 @@ type Group struct {
 	// For trampolines: One says that the program is for one function, and Unpatched is that of
 	// [Functions].
 	One       bool
-	Unpatched []uint32
+	Unpatched func() []uint32
 
 	Prog  *ebpf.Program
 	Sites []Site

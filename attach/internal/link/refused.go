@@ -66,7 +66,10 @@ func (a *functionsAttempt) withoutRefused(ctx context.Context, prog *ebpf.Progra
 // lastUnpatched returns the highest id that the kernel refuses because ftrace does not patch its
 // function, 0 if there is none.
 func (a *functionsAttempt) lastUnpatched(prog *ebpf.Program) (uint32, error) {
-	ids := slices.Sorted(slices.Values(a.Unpatched))
+	if a.Unpatched == nil {
+		return 0, nil
+	}
+	ids := slices.Sorted(slices.Values(a.Unpatched()))
 	for k := len(ids) - 1; k >= max(0, len(ids)-maxUnpatched); k-- {
 		// A second id keeps the link from being made should the function be patched after all.
 		err := a.refuse(prog, nil, ids[k], outside)

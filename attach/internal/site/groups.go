@@ -123,7 +123,7 @@ func (g *Groups) add(s, end *Site, prog *ebpf.Program, cookie uint64) {
 		if s.Probe.Kind.ByTrampoline() {
 			gr.kernel = g.Trampoline(&s.Probe)
 			if gr.One = gr.kernel == link.TrampolineOne; !gr.One {
-				gr.Unpatched = g.Unpatched()
+				gr.Unpatched = g.Unpatched
 			}
 		}
 	}
