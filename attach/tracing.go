@@ -116,7 +116,7 @@ func (t *tracing) watch(ctx context.Context, o *settings, stop func() error) {
 			eg.Go(func() error {
 				err := t.procs.Wait(ctx, pid)
 				if p := t.programs; p != nil && (p.sharing != nil || p.inKernel()) && ctx.Err() == nil {
-					p.maps.Processes.Delete(uint32(pid))
+					p.maps.LeaveProcess(pid)
 				}
 				return err
 			})

@@ -61,11 +61,11 @@ func Specs(sigs []*query.Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*query.Si
 	for _, k := range kindsOfAll(sigs) {
 		g := &generator{refs: r, kind: k}
 		var bodies []asm.Instructions
-		size, walk, filters, site := 0, 0, false, false
+		size, walk, filters, site, reads := 0, 0, false, false, false
 		flush := func() {
 			if len(bodies) > 0 {
-				specs = append(specs, g.program(bodies, filters, site || len(bodies) > 1))
-				bodies, size, walk, filters, site = nil, 0, 0, false, false
+				specs = append(specs, g.program(bodies, filters, site || len(bodies) > 1, reads))
+				bodies, size, walk, filters, site, reads = nil, 0, 0, false, false, false
 			}
 		}
 		for _, sig := range sigs {
@@ -78,6 +78,7 @@ func Specs(sigs []*query.Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*query.Si
 				cost += searchCost(part.Condition) + hashCost(part)
 				filters = filters || part.Filters()
 				site = site || part.NamesSite()
+				reads = reads || part.Condition != nil || part.Aggregate == nil || !part.Aggregate.OnlyCounts()
 			}
 			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
@@ -155,9 +156,9 @@ func (g *generator) part(sig *query.Signature) {
 }
 
 // program assembles bodies into a program.
-func (g *generator) program(bodies []asm.Instructions, filters, site bool) *ebpf.ProgramSpec {
+func (g *generator) program(bodies []asm.Instructions, filters, site, reads bool) *ebpf.ProgramSpec {
 	g.ins = nil
-	g.prologue(site)
+	g.prologue(site, reads)
 	starts := make([]string, len(bodies))
 	for i := range starts {
 		starts[i] = g.newLabel("form")
@@ -226,8 +227,9 @@ func (g *generator) label(name string) {
 	g.next = name
 }
 
-// prologue keeps the context, the site if code needs it, and the place of the counters.
-func (g *generator) prologue(site bool) {
+// prologue keeps the context, the site if code needs it, and the place of the counters, and notes that no
+// read has failed if there are any.
+func (g *generator) prologue(site, reads bool) {
 	g.emit(asm.Mov.Reg(regContext, asm.R1))
 	g.onlyProcesses()
 	g.emit(g.refs.Selected.Only(regContext, stackSlots, "exit")...) // nothing is on the stack yet
@@ -244,15 +246,21 @@ func (g *generator) prologue(site bool) {
 	if site {
 		g.emit(asm.FnGetAttachCookie.Call(), asm.Mov.Reg(regSite, asm.R0))
 	}
-	g.emit(
-		asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),
-		asm.StoreImm(asm.R10, stackErrors+4, 0, asm.Word),
-	)
+	if reads {
+		g.emit(
+			asm.StoreImm(asm.R10, stackErrors, 0, asm.Word),
+			asm.StoreImm(asm.R10, stackErrors+4, 0, asm.Word),
+		)
+	}
 	g.loadCounters()
 }
 
 // onlyProcesses ends the program in processes that are not traced.
 func (g *generator) onlyProcesses() {
+	if g.refs.Process != nil {
+		g.onlyProcess()
+		return
+	}
 	if g.refs.Processes == nil {
 		return
 	}
@@ -276,6 +284,28 @@ func (g *generator) onlyProcesses() {
 		g.emit(
 			asm.Sub.Reg(asm.R1, asm.R7),
 			asm.JGE.Reg(asm.R1, asm.R8, "exit"),
+		)
+	}
+	g.emit(asm.Mov.Reg(asm.R1, regContext)) // as it was before
+}
+
+// onlyProcess ends the program in all processes except one. A lookup in a table takes as long as all else
+// that a program does to count.
+func (g *generator) onlyProcess() {
+	g.loadTask()
+	g.emit(
+		asm.RSh.Imm(asm.R0, 32),
+		asm.LoadMapValue(asm.R7, g.refs.Process.FD(), 0), // which holds nothing yet
+		asm.LoadMem(asm.R1, asm.R7, 0, asm.DWord),
+		asm.JNE.Reg(asm.R1, asm.R0, "exit"),
+	)
+	if g.refs.Lifetimes {
+		g.emit(kernel.LoadStartTime(asm.R1)...)
+		g.emit(
+			asm.LoadMem(asm.R2, asm.R7, 8, asm.DWord),
+			asm.Sub.Reg(asm.R1, asm.R2),
+			asm.LoadMem(asm.R2, asm.R7, 16, asm.DWord),
+			asm.JGE.Reg(asm.R1, asm.R2, "exit"),
 		)
 	}
 	g.emit(asm.Mov.Reg(asm.R1, regContext)) // as it was before

@@ -18,6 +18,7 @@ type Refs struct {
 	Gate      *ebpf.Map            // as Stopped, for these programs only; nil without
 	Namespace *kernel.PIDNamespace // whose PIDs are meant; nil for the initial one
 	Processes *ebpf.Map            // by PID: when each one was started; nil for all processes
+	Process   *ebpf.Map            // the only one, if Processes is nil: its PID and when it was started; nil for all processes
 	Lifetimes bool                 // processes are also identified by when they were started
 	Selected  *selected.Processes  // nil for all processes
 	// ControlGroups names the ones in which probes fire; nil if nobody asks

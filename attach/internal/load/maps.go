@@ -125,16 +125,28 @@ func (m *Maps) UseProcesses(table *ebpf.Map) (err error) {
 
 // AddProcesses creates the table of the processes to trace.
 func (m *Maps) AddProcesses(procs *process.Set) (err error) {
-	m.Processes, err = process.NewTable(procs, len(procs.PIDs))
+	if len(procs.PIDs) == 1 {
+		m.Process, err = process.NewOnly(procs)
+	} else {
+		m.Processes, err = process.NewTable(procs, len(procs.PIDs))
+	}
 	m.Lifetimes = kernel.StartTimes.Require() == nil
 	return err
+}
+
+// LeaveProcess makes programs no longer trace one of the processes of AddProcesses: it has ended.
+func (m *Maps) LeaveProcess(pid int) error {
+	if m.Process != nil {
+		return process.LeaveOnly(m.Process)
+	}
+	return m.Processes.Delete(uint32(pid))
 }
 
 // Stop makes programs do nothing any more. Programs that run already go on.
 func (m *Maps) Stop() error { return Turn(m.Stopped, 1, 0) }
 
 func (m *Maps) Close() error {
-	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Times, m.Faults} {
+	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Process, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Times, m.Faults} {
 		if e != nil {
 			e.Close()
 		}

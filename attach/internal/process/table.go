@@ -72,3 +72,34 @@ func Enter(m *ebpf.Map, procs *Set, pid int) error {
 	}
 	return nil
 }
+
+// only is the value of the array of the only process to trace.
+type only struct {
+	PID uint64
+	lifetime
+}
+
+// nobody is a PID that no process has, nor the kernel's idle tasks.
+const nobody = 1<<64 - 1
+
+// NewOnly creates the array of the only process to trace, with one value: the PID, when the process was
+// started, and how much later that may have been. Programs read it without a lookup.
+func NewOnly(procs *Set) (*ebpf.Map, error) {
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_process", Type: ebpf.Array, KeySize: 4, ValueSize: 24, MaxEntries: 1})
+	if err != nil {
+		return nil, fmt.Errorf("create a map of one process: %w", err)
+	}
+	pid := procs.PIDs[0]
+	value := only{uint64(pid), lifetimeOf(pid)}
+	if procs.Ended(pid) {
+		value = only{PID: nobody} // it may be another process's
+	}
+	if err := m.Put(uint32(0), value); err != nil {
+		m.Close()
+		return nil, fmt.Errorf("put process %d into the map: %w", pid, err)
+	}
+	return m, nil
+}
+
+// LeaveOnly makes programs trace no process, once the one of NewOnly has ended.
+func LeaveOnly(m *ebpf.Map) error { return m.Put(uint32(0), only{PID: nobody}) }

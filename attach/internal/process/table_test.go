@@ -50,4 +50,25 @@ func TestTable(t *testing.T) {
 	if err := table.Lookup(uint32(ended.PID()), &life); !errors.Is(err, ebpf.ErrKeyNotExist) {
 		t.Errorf("a process that has ended: lifetime %+v, error %v", life, err)
 	}
+
+	var one only
+	for _, tt := range []struct {
+		pid  int
+		want uint64
+	}{{p.PID(), uint64(p.PID())}, {ended.PID(), nobody}} {
+		array, err := NewOnly(&Set{PIDs: []int{tt.pid}, held: set.held})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer array.Close()
+		if err := array.Lookup(uint32(0), &one); err != nil || one.PID != tt.want {
+			t.Errorf("the only process is %d: %+v, %v", tt.pid, one, err)
+		}
+		if err := LeaveOnly(array); err != nil {
+			t.Fatal(err)
+		}
+		if err := array.Lookup(uint32(0), &one); err != nil || one.PID != nobody {
+			t.Errorf("the process has been left: %+v, %v", one, err)
+		}
+	}
 }
