@@ -43,6 +43,7 @@ func sample(t testing.TB) []byte {
 		fn("init_once", nothing, btf.FuncParam{Name: "a", Type: integer}),
 		fn("init_once", nothing, btf.FuncParam{Name: "b", Type: long}),
 		fn("printk", integer, btf.FuncParam{Name: "format", Type: text}, btf.FuncParam{Type: nothing}),
+		fn("by_value", &btf.Typedef{Name: "pair_t", Type: pair}),
 		fn("callback", nothing, btf.FuncParam{Name: "fn", Type: &btf.Pointer{Target: &btf.FuncProto{Return: nothing}}}, btf.FuncParam{Name: "names", Type: &btf.Pointer{Target: text}}),
 	}, nil)
 	if err != nil {
@@ -226,7 +227,7 @@ func TestTrampolines(t *testing.T) {
 		name   string
 		copies int
 		want   bool
-	}{{"vfs_read", 1, true}, {"vfs_read", 2, false}, {"printk", 1, false}, {"init_once", 1, false}, {"unknown", 1, false}} {
+	}{{"vfs_read", 1, true}, {"vfs_read", 2, false}, {"printk", 1, false}, {"by_value", 1, false}, {"init_once", 1, false}, {"unknown", 1, false}} {
 		p := table.Probe(&Function{Name: tt.name, Module: Kernel, Copies: tt.copies}, reader.Fentry, tt.name)
 		if err := p.Kernel.NoTrampoline; (err == nil) != tt.want {
 			t.Errorf("%s, of %d: %v, want a trampoline: %v", tt.name, tt.copies, err, tt.want)

@@ -41,6 +41,8 @@ type Value struct {
 type Prototype struct {
 	Params []Param
 	Result *Param // nil for void
+	// ByValue says that the result is a structure.
+	ByValue bool
 	// More says that there may be more arguments.
 	More bool
 	// Type is the name by which BTF has the function, and ID its number there.
@@ -97,6 +99,8 @@ func (t *types) proto(id uint32) (*Prototype, error) {
 		if ok {
 			out.Result = &result
 		}
+		bare, _ := t.bare(proto.value)
+		out.ByValue = bare.kind == kindStruct || bare.kind == kindUnion
 	}
 	for i := range proto.parts {
 		body := proto.body[8*i:]

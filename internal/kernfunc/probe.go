@@ -40,9 +40,13 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 	if f.Copies > 1 {
 		k.NoTrampoline = fmt.Errorf("%d functions have its name, and the kernel's types do not say which one is meant: kprobe:%s", f.Copies, p.Name)
 	}
-	if proto.More && k.NoTrampoline == nil {
-		// kernel/bpf/btf.c: btf_distill_func_proto
+	// What the kernel refuses by a function's type: kernel/bpf/btf.c, btf_distill_func_proto.
+	switch {
+	case k.NoTrampoline != nil:
+	case proto.More:
 		k.NoTrampoline = errors.New("it takes any number of arguments, which no trampoline passes on: kprobe: needs none")
+	case proto.ByValue:
+		k.NoTrampoline = errors.New("it returns a structure, which no trampoline passes on: kprobe: needs none")
 	}
 	params, places := proto.Params, proto.Places(runtime.GOARCH)
 	if kind.ByTrampoline() {

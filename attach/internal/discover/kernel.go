@@ -81,22 +81,34 @@ func (d *Search) namedKernel(f *kernfunc.Function, kind selector.Kind) (name str
 		if s.Kind != kind {
 			continue
 		}
-		for n := range f.Names {
-			if !s.MatchKernel(f.Module, n, f.Address) {
-				continue
-			}
-			if _, literal := s.LiteralKernel(); !literal && kernfunc.Hot(f.Name) {
-				d.hot[i]++
-				break
-			}
-			d.matched[i] = true
-			if name == "" {
-				name = n
-			}
-			break
+		n := nameBy(s, f)
+		if n == "" {
+			continue
+		}
+		if _, literal := s.LiteralKernel(); !literal && kernfunc.Hot(f.Name) {
+			d.hot[i]++
+			continue
+		}
+		d.matched[i] = true
+		if name == "" {
+			name = n
 		}
 	}
 	return name
+}
+
+// nameBy returns the first of a function's names by which a selector names it, "" if it does not. It is
+// called for each function of the kernel.
+func nameBy(s *selector.Selector, f *kernfunc.Function) string {
+	if s.MatchKernel(f.Module, f.Name, f.Address) {
+		return f.Name
+	}
+	for _, n := range f.Aliases {
+		if s.MatchKernel(f.Module, n, f.Address) {
+			return n
+		}
+	}
+	return ""
 }
 
 // Hot returns how many functions and tracepoints of the kernel were left out, since their calls never end
