@@ -40,7 +40,7 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 	if f.Copies > 1 {
 		k.NoTrampoline = fmt.Errorf("%d functions have its name, and the kernel's types do not say which one is meant: kprobe:%s", f.Copies, p.Name)
 	}
-	// What the kernel refuses by a function's type: kernel/bpf/btf.c, btf_distill_func_proto.
+	// The kernel refuses these by the function's type: kernel/bpf/btf.c, btf_distill_func_proto.
 	switch {
 	case k.NoTrampoline != nil:
 	case proto.More:

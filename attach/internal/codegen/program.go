@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/record"
@@ -255,58 +256,17 @@ func (g *generator) prologue(site, reads bool) {
 	g.loadCounters()
 }
 
-// onlyProcesses ends the program in processes that are not traced.
+// onlyProcesses ends the program in processes that are not traced. R7 and R8 hold nothing yet.
 func (g *generator) onlyProcesses() {
+	if g.refs.Process == nil && g.refs.Processes == nil {
+		return
+	}
+	g.loadTask()
+	g.emit(asm.RSh.Imm(asm.R0, 32))
 	if g.refs.Process != nil {
-		g.onlyProcess()
-		return
-	}
-	if g.refs.Processes == nil {
-		return
-	}
-	g.loadTask()
-	g.emit(
-		asm.RSh.Imm(asm.R0, 32),
-		asm.StoreMem(asm.R10, stackKey, asm.R0, asm.Word),
-		asm.LoadMapPtr(asm.R1, g.refs.Processes.FD()),
-		asm.Mov.Reg(asm.R2, asm.R10),
-		asm.Add.Imm(asm.R2, stackKey),
-		asm.FnMapLookupElem.Call(),
-		asm.JEq.Imm(asm.R0, 0, "exit"),
-	)
-	if g.refs.Lifetimes {
-		// These registers hold nothing yet.
-		g.emit(
-			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
-			asm.LoadMem(asm.R8, asm.R0, 8, asm.DWord),
-		)
-		g.emit(kernel.LoadStartTime(asm.R1)...)
-		g.emit(
-			asm.Sub.Reg(asm.R1, asm.R7),
-			asm.JGE.Reg(asm.R1, asm.R8, "exit"),
-		)
-	}
-	g.emit(asm.Mov.Reg(asm.R1, regContext)) // as it was before
-}
-
-// onlyProcess ends the program in all processes except one. A lookup in a table takes as long as all else
-// that a program does to count.
-func (g *generator) onlyProcess() {
-	g.loadTask()
-	g.emit(
-		asm.RSh.Imm(asm.R0, 32),
-		asm.LoadMapValue(asm.R7, g.refs.Process.FD(), 0), // which holds nothing yet
-		asm.LoadMem(asm.R1, asm.R7, 0, asm.DWord),
-		asm.JNE.Reg(asm.R1, asm.R0, "exit"),
-	)
-	if g.refs.Lifetimes {
-		g.emit(kernel.LoadStartTime(asm.R1)...)
-		g.emit(
-			asm.LoadMem(asm.R2, asm.R7, 8, asm.DWord),
-			asm.Sub.Reg(asm.R1, asm.R2),
-			asm.LoadMem(asm.R2, asm.R7, 16, asm.DWord),
-			asm.JGE.Reg(asm.R1, asm.R2, "exit"),
-		)
+		g.emit(process.IsOnly(g.refs.Process, g.refs.Lifetimes, "exit")...)
+	} else {
+		g.emit(process.InTable(g.refs.Processes, g.refs.Lifetimes, stackKey, "exit")...)
 	}
 	g.emit(asm.Mov.Reg(asm.R1, regContext)) // as it was before
 }

@@ -73,7 +73,7 @@ func TestEqual(t *testing.T) {
 				case f.Name == "conditions": // follows from Condition
 				case v.Type() == reflect.TypeFor[Signature]() && f.Name == "Groups": // is that of the tracing
 				case v.Type() == reflect.TypeFor[filter.Value]() && (f.Name == "Names" || f.Name == "Written"):
-					// What is compared has been made of these.
+					// Conditions have been made of these.
 				default:
 					next(f.Name, v.Field(i), f.Name)
 				}

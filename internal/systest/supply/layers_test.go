@@ -48,7 +48,7 @@ attach/internal/stackswitch: internal/safeelf internal/x86
 attach/internal/returns: internal/x86
 attach/internal/overlay: internal/kernel
 internal/privilege
-attach/internal/process: internal/procfs
+attach/internal/process: internal/kernel internal/procfs
 attach/internal/family: attach/internal/process internal/kernel internal/procfs
 attach/internal/shield
 internal/stub: notes
@@ -87,7 +87,7 @@ attach/internal/link: attach/internal/shield internal/heldup internal/kernel int
 attach/internal/operand: internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/query: attach/internal/filter attach/internal/operand event internal/container internal/fold internal/record internal/shape reader symbols
-attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/query attach/internal/selected internal/kernel internal/record internal/shape notes reader
+attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/process attach/internal/query attach/internal/selected internal/kernel internal/record internal/shape notes reader
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
 attach/internal/argument: attach/internal/operand internal/selector internal/shape notes reader symbols
