@@ -63,9 +63,10 @@ func TestRun(t *testing.T) {
 	running.End()
 }
 
-// address returns a free address.
+// address returns a free address. Its host is this process's own, so that nobody gets the port meanwhile.
 func address(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	pid := os.Getpid()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>16, pid>>8&0xff, pid&0xff))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,10 +153,12 @@ func events(own, outcome, trace string) int64 {
 	return int64(n)
 }
 
-// free returns an address on which nobody listens.
+// free returns an address on which nobody listens. Its host is this process's own, so that nobody
+// gets the port meanwhile.
 func free(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	pid := os.Getpid()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+pid>>16, pid>>8&0xff, pid&0xff))
 	if err != nil {
 		t.Fatal(err)
 	}

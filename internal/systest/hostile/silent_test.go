@@ -164,7 +164,7 @@ func TestSilentCommands(t *testing.T) {
 		var out bytes.Buffer
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Stdout, cmd.Stderr = &out, &out
-		cmd.WaitDelay = time.Second
+		cmd.WaitDelay = 30 * time.Second
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,7 @@ func (tr *trial) run(tracer ...string) []byte {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "WORK="+work, "OUT="+out, "DIR="+tr.dir, "LC_ALL=C")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 30 * time.Second
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	counted, err := cmd.Output()
