@@ -23,12 +23,13 @@ func newOtelCommand(stdout, _ io.Writer) *cobra.Command {
 		Short: "Print the configuration of an OpenTelemetry Collector that does what a verb does",
 		Long: `otel prints what to put into the file of an OpenTelemetry Collector that has the receiver
 usdt, so that a question which was answered here becomes a metric there: write otel in front of
-the verb. count, stats, hist and latency become metrics, latency --slower becomes spans, and
-events, of no verb or print, become logs. Flags that only say what the terminal shows are left
-out; otel refuses those that the receiver does not have.
+the verb. count, stats, hist and latency become metrics, latency --slower becomes spans, profile
+becomes profiles, and events, of no verb or print, become logs. Flags that only say what the
+terminal shows are left out; otel refuses those that the receiver does not have.
 
   sdttrace otel latency postgresql:query__start postgresql:query__done --comm postgres
   sdttrace otel stats ms --by path --show sum,max --container web myapp:request_done
+  sdttrace otel profile --weigh ms --stack=dwarf myapp:request_done
   sdttrace otel --where 'status >= 500' myapp:request_done`,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,7 +47,7 @@ out; otel refuses those that the receiver does not have.
 }
 
 // otelLacks are flags for which the receiver has nothing.
-var otelLacks = []string{"user", "force", "link", "from", "sample", "str", "args", "follow", "providers", "max-string", "buffer", "stack", "stop", "signal", "steps", "fields"}
+var otelLacks = []string{"user", "force", "link", "from", "sample", "str", "args", "follow", "providers", "max-string", "buffer", "stop", "signal", "steps", "fields", "span", "diff"}
 
 // otelConfig returns the configuration that does what the words of a command line do.
 func otelConfig(args []string) (string, error) {
@@ -74,6 +75,9 @@ func otelConfig(args []string) (string, error) {
 		if f.given(name) {
 			return "", fmt.Errorf("the receiver has nothing for --%s", name)
 		}
+	}
+	if _, is := d.(*profiling); f.given("stack") && !is {
+		return "", errors.New("the receiver has nothing for --stack, except in profiles")
 	}
 	if len(f.command) > 0 {
 		return "", errors.New("the receiver starts no command: name processes by --comm, --exe, --container or --pod")
@@ -123,6 +127,9 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 	add := func(name string, value any) { metrics = append(metrics, name+": "+quoted(value)) }
 	var s *sums
 	switch d := d.(type) {
+	case *profiling:
+		line, err := otelProfiles(d, probes)
+		return otelDeed{line, true}, err
 	case *printing:
 		return otelDeed{"logs: {}", true}, nil
 	case *counting:
@@ -143,7 +150,7 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 		}
 		s = &d.sums
 	default:
-		return does, errors.New("the receiver counts, adds up and prints: otel is for print, count, stats, hist and latency")
+		return does, errors.New("the receiver counts, adds up and prints: otel is for print, count, stats, hist, latency and profile")
 	}
 	if does.probes && s.value != "" {
 		add("value", s.value)
@@ -188,6 +195,30 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 	}
 	does.line = "metrics: {" + strings.Join(metrics, ", ") + "}"
 	return does, nil
+}
+
+// otelProfiles returns what the receiver does instead of a profile.
+func otelProfiles(d *profiling, probes []string) (string, error) {
+	if err := d.checkHeap(probes); err != nil {
+		return "", err
+	}
+	if d.heap {
+		return "", errors.New("the receiver makes no profiles of memory")
+	}
+	var out []string
+	add := func(name string, value any, given bool) {
+		if given {
+			out = append(out, name+": "+quoted(value))
+		}
+	}
+	add("value", d.weight, d.weight != "")
+	add("max_frames", d.stack.Calls, d.given("stack"))
+	add("unwind", true, d.stack.Unwind)
+	by := slices.DeleteFunc(slices.Clone(d.by), func(key string) bool { return slices.Contains([]string{"stack", "probe", "pid"}, key) }) // which samples have
+	add("by", by, len(by) > 0)
+	add("max_groups", d.maxGroups, d.maxGroups > 0)
+	add("interval", d.interval.String(), d.interval > 0)
+	return "profiles: {" + strings.Join(out, ", ") + "}", nil
 }
 
 // otelTarget returns the processes that are traced.

@@ -43,15 +43,19 @@ func split(line string) (words []string) {
 // TestOtelRefused checks that nothing is left out in silence.
 func TestOtelRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"--sample 10 a:b":            "--sample",
-		"--str arg0 a:b":             "--str",
-		"count --by stack a:b":       "stack",
-		"stats ms --show stddev a:b": "stddev",
-		"hist ms --steps 0,10,1 a:b": "--steps",
-		"top a:b":                    "otel is for",
-		"a:b -- true":                "starts no command",
-		"count":                      "PROBE",
-		"count --nothing a:b":        "nothing",
+		"--sample 10 a:b":              "--sample",
+		"--str arg0 a:b":               "--str",
+		"count --by stack a:b":         "stack",
+		"stats ms --show stddev a:b":   "stddev",
+		"hist ms --steps 0,10,1 a:b":   "--steps",
+		"top a:b":                      "otel is for",
+		"profile --span a:b,a:c":       "--span",
+		"profile --diff a.usdt b.usdt": "--diff",
+		"profile otel_memory:*":        "memory",
+		"--stack a:b":                  "--stack",
+		"a:b -- true":                  "starts no command",
+		"count":                        "PROBE",
+		"count --nothing a:b":          "nothing",
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), append([]string{"otel"}, split(line)...), &stdout, &stderr)
