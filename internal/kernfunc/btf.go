@@ -1,7 +1,6 @@
 package kernfunc
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ type types struct {
 	first   uint32 // the number of the first type
 	data    []byte
 	offsets []uint32 // of types, in data
-	strings []byte   // of names behind those of base
+	strings string   // of names behind those of base; a name is a part of it, without a copy
 	order   binary.ByteOrder
 
 	functions map[string]uint32 // types by name, 0 for several ones that differ
@@ -84,9 +83,11 @@ func readTypes(b []byte, base *types) (*types, error) {
 	if t.data, err = section(8); err != nil {
 		return nil, err
 	}
-	if t.strings, err = section(16); err != nil {
+	names, err := section(16)
+	if err != nil {
 		return nil, err
 	}
+	t.strings = string(names)
 	if base != nil {
 		t.first = base.first + uint32(len(base.offsets))
 	}
@@ -187,10 +188,10 @@ func (t *types) string(at uint32) string {
 		return ""
 	}
 	name := t.strings[at:]
-	if end := bytes.IndexByte(name, 0); end >= 0 {
+	if end := strings.IndexByte(name, 0); end >= 0 {
 		name = name[:end]
 	}
-	return string(name[:min(len(name), maxLine)])
+	return name[:min(len(name), maxLine)]
 }
 
 // maxDepth is more types than lead from one to another without a circle.

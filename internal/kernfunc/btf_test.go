@@ -102,7 +102,7 @@ func TestPrototype(t *testing.T) {
 	if diff := cmp.Diff([]Kind{Enum, Bool, Other, Other, Pointer, Int, Other, Int}, kinds); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Value{{"READ", 0}, {"WRITE", 1}}, p.Params[0].Values); diff != "" || p.Params[0].Enum != "how" {
+	if diff := cmp.Diff([]Value{{Name: "READ"}, {Name: "WRITE", Value: 1}}, p.Params[0].Values); diff != "" || p.Params[0].Enum != "how" {
 		t.Errorf("enum %s (-want +got):\n%s", p.Params[0].Enum, diff)
 	}
 	if _, err := types.prototype(slices.Values([]string{"init_once"})); !errors.Is(err, errSeveral) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Kind is what an argument or a result is.
@@ -32,10 +34,7 @@ type Param struct {
 }
 
 // Value is a name of an enumeration's value.
-type Value struct {
-	Name  string
-	Value int64
-}
+type Value = reader.NamedValue
 
 // Prototype is what BTF says of a function.
 type Prototype struct {
@@ -102,6 +101,7 @@ func (t *types) proto(id uint32) (*Prototype, error) {
 		bare, _ := t.bare(proto.value)
 		out.ByValue = bare.kind == kindStruct || bare.kind == kindUnion
 	}
+	out.Params = make([]Param, 0, proto.parts)
 	for i := range proto.parts {
 		body := proto.body[8*i:]
 		name, id := t.string(t.order.Uint32(body)), t.order.Uint32(body[4:])
@@ -162,14 +162,14 @@ func (t *types) newParam(id uint32) (p Param, ok bool) {
 		for i := range typ.parts {
 			v := t.order.Uint32(typ.body[8*i+4:])
 			value := int64(int32(v))
-			p.Values = append(p.Values, Value{t.string(t.order.Uint32(typ.body[8*i:])), value})
+			p.Values = append(p.Values, Value{Name: t.string(t.order.Uint32(typ.body[8*i:])), Value: value})
 			p.Signed = p.Signed || value < 0
 		}
 	case kindEnum64:
 		p.Kind, p.Signed, p.Enum = Enum, typ.flag, t.string(typ.name)
 		for i := range typ.parts {
 			low, high := t.order.Uint32(typ.body[12*i+4:]), t.order.Uint32(typ.body[12*i+8:])
-			p.Values = append(p.Values, Value{t.string(t.order.Uint32(typ.body[12*i:])), int64(uint64(high)<<32 | uint64(low))})
+			p.Values = append(p.Values, Value{Name: t.string(t.order.Uint32(typ.body[12*i:])), Value: int64(uint64(high)<<32 | uint64(low))})
 		}
 	case kindArray:
 		p.Size = 8 // as a parameter it is a pointer, and no compiler leaves it an array
@@ -287,26 +287,33 @@ func (p *Param) place(at string) string {
 
 // String returns the prototype as C declares a function of a name.
 func (p *Prototype) String(name string) string {
-	var all []string
-	for i := range p.Params {
-		all = append(all, p.Params[i].declare())
-	}
-	if p.More {
-		all = append(all, "...")
-	}
-	if len(all) == 0 {
-		all = []string{"void"}
-	}
 	result := Param{Name: name, Type: "void"}
 	if p.Result != nil {
 		result.Type = p.Result.Type
 	}
-	return result.declare() + "(" + strings.Join(all, ", ") + ")"
+	out := append(result.appendTo(make([]byte, 0, 128)), '(')
+	for i := range p.Params {
+		if i > 0 {
+			out = append(out, ", "...)
+		}
+		out = p.Params[i].appendTo(out)
+	}
+	switch {
+	case p.More && len(p.Params) > 0:
+		out = append(out, ", ..."...)
+	case p.More:
+		out = append(out, "..."...)
+	case len(p.Params) == 0:
+		out = append(out, "void"...)
+	}
+	return string(append(out, ')'))
 }
 
-func (p *Param) declare() string {
-	if strings.HasSuffix(p.Type, "*") {
-		return p.Type + p.Name
+// appendTo appends the parameter as C declares it.
+func (p *Param) appendTo(out []byte) []byte {
+	out = append(out, p.Type...)
+	if !strings.HasSuffix(p.Type, "*") {
+		out = append(out, ' ')
 	}
-	return p.Type + " " + p.Name
+	return append(out, p.Name...)
 }

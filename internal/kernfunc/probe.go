@@ -64,6 +64,9 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 			params, places = []Param{*proto.Result}, []string{proto.ResultPlace(runtime.GOARCH)}
 		}
 	}
+	if len(params) > 0 {
+		k.Params = make([]reader.KernelParam, 0, len(params))
+	}
 	for i := range params {
 		param := describe(&params[i])
 		if places[i] == "" {
@@ -80,14 +83,10 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 }
 
 func describe(a *Param) reader.KernelParam {
-	out := reader.KernelParam{
+	return reader.KernelParam{
 		Name: a.Name, Type: a.Type, TypeID: a.ID, Size: a.Size, Signed: a.Signed, Bool: a.Kind == Bool,
-		Text: a.Kind == Text, Pointer: a.Kind == Text || a.Kind == Pointer, Enum: a.Enum,
+		Text: a.Kind == Text, Pointer: a.Kind == Text || a.Kind == Pointer, Enum: a.Enum, Values: a.Values,
 	}
-	for _, v := range a.Values {
-		out.Values = append(out.Values, reader.NamedValue(v))
-	}
-	return out
 }
 
 // Known returns what is known of a probe's arguments as a prototype, nil if it is not the kernel's

@@ -42,7 +42,7 @@ func (s *Selector) kernelString() string {
 
 // MatchKernel reports whether s selects the function of the kernel, or of a module.
 func (s *Selector) MatchKernel(module, function string, address uint64) bool {
-	return s.Kind.InKernel() && (s.Provider == "" || s.provider.match(module)) && s.function.match(function) && (s.Address == 0 || s.Address == address)
+	return s.Kind.InKernel() && s.function.match(function) && (s.Provider == "" || s.provider.match(module)) && (s.Address == 0 || s.Address == address)
 }
 
 // LiteralKernel returns the only function of the kernel that s names, if it has no wildcards.
