@@ -61,6 +61,8 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 		}
 		return
 	}
+	sc.Fields, sc.Places = make([]shape.Field, 0, len(args)), make([]string, 0, len(args))
+	sc.Sig.Operands = make([]operand.Operand, 0, len(args))
 	for i := range args {
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(args[i])})
 	}
