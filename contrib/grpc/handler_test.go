@@ -28,6 +28,23 @@ var (
 	atClient = provider.New("grpc_client", nil)
 )
 
+// late is a context whose deadline passes when done is closed, however slow the machine is.
+type late struct {
+	context.Context
+	done chan struct{}
+}
+
+func (l late) Done() <-chan struct{} { return l.done }
+
+func (l late) Err() error {
+	select {
+	case <-l.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // service echoes messages.
 type service struct {
 	pb.UnimplementedTestServiceServer
@@ -123,10 +140,9 @@ func TestCalls(t *testing.T) {
 			c.UnaryCall(ctx, text("wait"))
 		}, "Canceled 0 1 context canceled", "Canceled 1 0 context canceled"},
 		{"deadline", func(ctx context.Context, c pb.TestServiceClient) {
-			ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
-			defer cancel()
-			c.UnaryCall(ctx, text("wait"))
-			<-waits
+			late := late{ctx, make(chan struct{})}
+			go func() { <-waits; close(late.done) }()
+			c.UnaryCall(late, text("wait"))
 		}, "", "DeadlineExceeded 1 0 "}, // the server may learn first that the client has given up
 		{"stream", func(ctx context.Context, c pb.TestServiceClient) {
 			s, err := c.FullDuplexCall(ctx)

@@ -34,6 +34,18 @@ func all(events []providertest.Event) (list []map[string]any) {
 	return list
 }
 
+// slow gets a value when a request for /slow has arrived.
+var slow = make(chan bool, 1)
+
+// giveUp cancels a request for /slow when it has arrived.
+func giveUp(ctx context.Context, cancel func()) {
+	select {
+	case <-slow:
+		cancel()
+	case <-ctx.Done():
+	}
+}
+
 // site is what the tests serve.
 func site(t *testing.T, unblock <-chan bool) http.Handler {
 	mux := http.NewServeMux()
@@ -76,7 +88,10 @@ func site(t *testing.T, unblock <-chan bool) http.Handler {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+		slow <- true
+		<-r.Context().Done()
+	})
 	mux.HandleFunc("/deadline", func(w http.ResponseWriter, r *http.Request) {
 		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Error(err)
@@ -135,7 +150,7 @@ func TestServer(t *testing.T) {
 			rec.Reset()
 			ctx, cancel := context.WithCancel(t.Context())
 			if c.path == "/slow" {
-				time.AfterFunc(10*time.Millisecond, cancel)
+				go giveUp(ctx, cancel)
 			}
 			req, _ := http.NewRequestWithContext(ctx, "GET", s.URL+c.path, nil)
 			req.Close = !http2 // no request is tried again

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-usdt/usdt/contrib/nethttp"
 	"github.com/go-usdt/usdt/internal/systest/fired"
@@ -40,7 +39,7 @@ func TestClient(t *testing.T) {
 			rec.Reset()
 			ctx, cancel := context.WithCancel(t.Context())
 			if test.path == "/slow" {
-				time.AfterFunc(10*time.Millisecond, cancel)
+				go giveUp(ctx, cancel)
 			}
 			req, _ := http.NewRequestWithContext(ctx, test.method, s.URL+test.path, nil)
 			req.Close = !http2 // no request is tried again

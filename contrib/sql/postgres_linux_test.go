@@ -2,6 +2,7 @@ package usdtsql_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -61,7 +62,8 @@ type traceKey struct{}
 // TestPostgres has sdttrace print what PostgreSQL's driver is asked for.
 func TestPostgres(t *testing.T) {
 	dir := startPostgres(t)
-	db, err := usdtsql.Open("postgres", "host="+dir+" user=postgres dbname=postgres sslmode=disable", &usdtsql.Options{
+	source := "host=" + dir + " user=postgres dbname=postgres sslmode=disable"
+	db, err := usdtsql.Open("postgres", source, &usdtsql.Options{
 		DB: "shop",
 		IDs: func(ctx context.Context) (trace [16]byte, span [8]byte) {
 			trace[0], _ = ctx.Value(traceKey{}).(byte)
@@ -81,6 +83,21 @@ func TestPostgres(t *testing.T) {
 	tr := fired.Trace(t, "sql:*")
 	one := fired.Trace(t, "sql:request_done", "--where", fmt.Sprintf("trace_id == %q", "03"+strings.Repeat("00", 15)))
 	const clients, items = 4, 10
+	const sleep = "select pg_sleep(60)"
+	plain, err := sql.Open("postgres", source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	asleep := make(chan struct{}) // is closed when all clients are
+	go func() {
+		for n := 0; n < clients; time.Sleep(time.Millisecond) {
+			if err := plain.QueryRowContext(t.Context(), "select count(*) from pg_stat_activity where state = 'active' and query = '"+sleep+"'").Scan(&n); err != nil {
+				return // the test has ended
+			}
+		}
+		close(asleep)
+	}()
 	var wait sync.WaitGroup
 	for i := range clients {
 		wait.Go(func() {
@@ -120,9 +137,16 @@ func TestPostgres(t *testing.T) {
 			if _, err := db.ExecContext(ctx, "insert into nothing values (1)"); err == nil {
 				t.Error("no error")
 			}
-			soon, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			if _, err := db.ExecContext(soon, "select pg_sleep(60)"); !errors.Is(err, context.DeadlineExceeded) && !strings.Contains(fmt.Sprint(err), "canceling") {
+			go func() {
+				select {
+				case <-asleep:
+					cancel()
+				case <-ctx.Done():
+				}
+			}()
+			if _, err := db.ExecContext(ctx, sleep); !errors.Is(err, context.Canceled) && !strings.Contains(fmt.Sprint(err), "canceling") {
 				t.Errorf("got %v", err)
 			}
 		})

@@ -121,7 +121,7 @@ func TestSilent(t *testing.T) {
 	for range 1000 {
 		ways["Stat"]()
 	}
-	if took := time.Since(begun); took > 20*time.Second {
+	if took := time.Since(begun); took > 2*time.Minute {
 		t.Errorf("1000 questions to who is known not to answer took %v", took)
 	}
 	if got := procfs.Silent(); len(got) != 1 {
