@@ -47,8 +47,8 @@ func TestShares(t *testing.T) {
 	}
 	bounded, dear, cheap := run(traced(allowed), 25)
 	t.Logf("an event takes %v; with traces %v, within the budget %v after %d suspensions", without, unbounded, bounded, dear)
-	without = max(without, perEvent(3)) // other work on the machine makes loops slower
-	if most := without * (100 + 3*allowed) / 100; bounded > most {
+	// On a busy machine an attempt to go on takes longer than the second after which it is looked at.
+	if most := (without + unbounded) / 2; bounded > most {
 		t.Errorf("an event takes %v, want at most %v: %v without traces, %v with unbounded ones", bounded, most, without, unbounded)
 	}
 	if dear == 0 || cheap != 0 {
@@ -56,8 +56,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// perEvent returns what an event takes of the processor time of its thread, together with work of a
-// microsecond, while it fires for some seconds.
+// perEvent returns what an event takes of the processor time of its thread, together with less work
+// than that, while it fires for some seconds.
 func perEvent(seconds int) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -71,7 +71,7 @@ func perEvent(seconds int) time.Duration {
 		for range 10_000 {
 			done.Fire(1, true)
 			w := work // in a register
-			for i := range uint64(1000) {
+			for i := range uint64(300) {
 				w += i ^ w
 			}
 			work = w
