@@ -77,12 +77,14 @@ func Specs(sigs []*query.Signature, r *Refs) ([]*ebpf.ProgramSpec, map[*query.Si
 			cost := len(body)
 			for _, part := range sig.Parts() {
 				cost += searchCost(part.Condition) + hashCost(part)
-				filters = filters || part.Filters()
-				site = site || part.NamesSite()
-				reads = reads || part.Condition != nil || part.Aggregate == nil || !part.Aggregate.OnlyCounts()
 			}
 			if size+len(body) > maxInstructions || walk+cost > maxWalk {
 				flush()
+			}
+			for _, part := range sig.Parts() {
+				filters = filters || part.Filters()
+				site = site || part.NamesSite()
+				reads = reads || part.Condition != nil || part.Aggregate == nil || !part.Aggregate.OnlyCounts()
 			}
 			size, walk = size+len(body), walk+cost
 			entries[sig] = Entry{Program: len(specs), index: len(bodies)}

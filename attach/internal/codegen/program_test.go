@@ -48,6 +48,34 @@ func TestManyForms(t *testing.T) {
 	}
 }
 
+// TestLastAlone loads the program of a signature that no longer fits into that of others: it has all that
+// it needs itself.
+func TestLastAlone(t *testing.T) {
+	var sigs []*query.Signature
+	for i := 0; ; i++ {
+		sig := &query.Signature{Hook: query.Hook{Type: ebpf.Kprobe}, Sample: 2}
+		for j := range 12 {
+			sig.Read(operand.Operand{
+				Kind: operand.Memory, Size: 8, HasBase: true, Disp: int64(i*100 + j), Base: operand.Location{Off: 0, Size: 8},
+			})
+		}
+		sigs = append(sigs, sig)
+		specs, forms := Specs(sigs, newRefs(t))
+		if len(specs) == 1 {
+			continue
+		}
+		if last := forms[sig]; last.Program != 1 || last.Cookie(7) != 7 {
+			t.Errorf("signature %d: %+v, whose cookie for site 7 is %d", i, last, last.Cookie(7))
+		}
+		p, err := ebpf.NewProgram(specs[1])
+		if err != nil {
+			t.Fatalf("%+v", err)
+		}
+		p.Close()
+		return
+	}
+}
+
 // newRefs returns the maps of programs that record events.
 func newRefs(t *testing.T) *Refs {
 	t.Helper()
