@@ -1,5 +1,5 @@
-// Package typed has the names of values that debugging information gives to variables, arguments and
-// results.
+// Package typed has what debugging information says of the values of variables, arguments and results:
+// their names, and whether they are pointers.
 package typed
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Known returns the variables of a probe whose values have names as a prototype, nil if there are
-// none.
+// Known returns the variables of a probe that are pointers, or whose values have names, as a
+// prototype, nil if there are none.
 func Known(p *reader.Probe) *prototype.Prototype {
 	if p == nil {
 		return nil
@@ -20,7 +20,7 @@ func Known(p *reader.Probe) *prototype.Prototype {
 		for i := range all {
 			if enum := Enum(&all[i]); enum != nil {
 				out.Params = append(out.Params, prototype.Param{Name: all[i].Name, Type: all[i].Type, Kind: prototype.Enumeration, Enum: enum, Size: all[i].Size, Length: -1})
-			} else if p.Kind == reader.Tracepoint && all[i].Kind == reader.Uint && strings.HasSuffix(all[i].Type, "*") {
+			} else if all[i].Kind == reader.Uint && isPointer(all[i].Type) {
 				out.Params = append(out.Params, prototype.Param{Name: all[i].Name, Type: all[i].Type, Kind: prototype.Pointer, Size: all[i].Size, Length: -1})
 			}
 		}
@@ -54,4 +54,9 @@ func Enum(v *reader.Variable) *prototype.Enum {
 		out.Add(n.Name, n.Value)
 	}
 	return out
+}
+
+// isPointer reports whether a type is a pointer as C, C++, Go and Rust write it.
+func isPointer(name string) bool {
+	return strings.HasSuffix(name, "*") || strings.HasSuffix(name, "(*)()") || strings.HasPrefix(name, "*") || strings.HasPrefix(name, "&") || name == "unsafe.Pointer"
 }

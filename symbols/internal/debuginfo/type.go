@@ -26,6 +26,30 @@ func (v *variables) typeOf(n *node) (t typ) {
 	return typ{}
 }
 
+// pointerName returns what C calls a pointer to a type.
+func (v *variables) pointerName(to typ) string {
+	stars := "*"
+	for range maxTypes {
+		switch {
+		case to.node == nil:
+			return "void " + stars
+		case to.name != "":
+			return to.name + " " + stars
+		case to.tag == tagPointerType:
+			to, stars = v.typeOf(to.node), stars+"*"
+		case to.tag == tagSubroutineType:
+			return "(" + stars + ")()"
+		case to.tag == tagUnionType:
+			return "union " + stars
+		case to.tag == tagStructureType || to.tag == tagClassType:
+			return "struct " + stars
+		default:
+			return stars
+		}
+	}
+	return stars
+}
+
 func (t *typ) size() uint64 {
 	if v := t.get(attrByteSize); v.form != 0 {
 		return v.num

@@ -299,8 +299,8 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 	case tagPointerType, tagReferenceType, tagRvalueReference:
 		x.Encoding = Pointer
 		to := v.typeOf(t.node)
-		if x.Type == "" && to.node != nil {
-			x.Type = to.name + " *"
+		if x.Type == "" {
+			x.Type = v.pointerName(to)
 		}
 		x.Place, x.Err = where(0, x.Size)
 		if reference := t.tag != tagPointerType; reference && to.node != nil && x.Err == nil && follow && number(to.tag) {
