@@ -74,6 +74,7 @@ var shares = watcher{sessions: map[*env]*share{}, added: make(chan struct{}, 1)}
 // share is what one session takes.
 type share struct {
 	e       *env
+	stop    context.CancelCauseFunc // of the session: e may have the next one by then
 	tracer  attach.Tracer
 	begun   bool // whether the following are known
 	before  attach.Cost
@@ -86,7 +87,7 @@ type share struct {
 func (w *watcher) add(e *env, tracer attach.Tracer) (remove func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sessions[e] = &share{e: e, tracer: tracer}
+	w.sessions[e] = &share{e: e, stop: e.stop, tracer: tracer}
 	if w.stop == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
@@ -148,7 +149,7 @@ func (w *watcher) watch(ctx context.Context) {
 		all := w.bounded()
 		if err := m.measure(len(all) > 0); err != nil {
 			for _, s := range all {
-				s.e.stop(&overBudget{fmt.Sprintf("max_cpu_percent: the kernel does not measure programs: set kernel.bpf_stats_enabled, or give CAP_SYS_ADMIN: %v", err)})
+				s.stop(&overBudget{fmt.Sprintf("max_cpu_percent: the kernel does not measure programs: set kernel.bpf_stats_enabled, or give CAP_SYS_ADMIN: %v", err)})
 			}
 			continue
 		}
@@ -277,7 +278,7 @@ func (m *measuring) share(ctx context.Context, s *share, target *processorTime) 
 
 // suspend ends the session.
 func (s *share) suspend(what string) {
-	s.e.stop(&overBudget{fmt.Sprintf("%.3g%% of the target's processor time, traps of %v included, are more than %s", s.percent, s.trap, what)})
+	s.stop(&overBudget{fmt.Sprintf("%.3g%% of the target's processor time, traps of %v included, are more than %s", s.percent, s.trap, what)})
 }
 
 // after is how many times as long as a trap what runs behind it may take longer than without: it finds
