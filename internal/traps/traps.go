@@ -9,8 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -91,11 +90,11 @@ func took(ctx context.Context, loop func(n int), bound time.Duration) time.Durat
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	rounds, batch := 0, 1
-	began := threadTime()
+	began := sys.ThreadTime()
 	for ctx.Err() == nil {
-		before := threadTime()
+		before := sys.ThreadTime()
 		loop(batch)
-		now := threadTime()
+		now := sys.ThreadTime()
 		if rounds += batch; now-began >= bound {
 			return (now - began) / time.Duration(rounds)
 		}
@@ -104,11 +103,4 @@ func took(ctx context.Context, loop func(n int), bound time.Duration) time.Durat
 		}
 	}
 	return bound
-}
-
-// threadTime returns the CPU time of this thread.
-func threadTime() time.Duration {
-	var t unix.Timespec
-	unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every kernel has it
-	return time.Duration(t.Nano())
 }

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/program"
+	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/traps"
 	"github.com/go-usdt/usdt/notes"
@@ -59,19 +58,14 @@ func TestSites(t *testing.T) {
 func fire(one *provider.Probe1[int]) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	now := func() time.Duration {
-		var t unix.Timespec
-		unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
-		return time.Duration(t.Nano())
-	}
 	const times = 20_000
 	least := time.Hour
 	for range 10 {
-		began := now()
+		began := sys.ThreadTime()
 		for i := range times {
 			one.Fire(i)
 		}
-		least = min(least, (now()-began)/times)
+		least = min(least, (sys.ThreadTime()-began)/times)
 	}
 	return least
 }

@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver"
-	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/internal/sys"
 	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
 )
 
@@ -61,12 +61,7 @@ func TestShares(t *testing.T) {
 func perEvent(seconds int) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	used := func() time.Duration {
-		var t unix.Timespec
-		unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
-		return time.Duration(t.Nano())
-	}
-	events, before := 0, used()
+	events, before := 0, sys.ThreadTime()
 	for began := time.Now(); time.Since(began) < time.Duration(seconds)*time.Second; {
 		for range 10_000 {
 			done.Fire(1, true)
@@ -79,7 +74,7 @@ func perEvent(seconds int) time.Duration {
 		}
 		ended.Fire()
 	}
-	return (used() - before) / time.Duration(events)
+	return (sys.ThreadTime() - before) / time.Duration(events)
 }
 
 var work uint64

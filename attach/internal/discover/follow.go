@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-usdt/usdt/attach/internal/maplog"
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // scanShare and newsShare bound the processor time spent on scans: each second of it is followed by
@@ -89,21 +88,14 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 			}
 		case <-timer.C:
 		}
-		start := threadTime()
+		// A scan that waits, for a lock or because others have the processors, costs nobody anything.
+		start := sys.ThreadTime()
 		then := scan(all, time.Time{})
-		took := threadTime() - start
+		took := sys.ThreadTime() - start
 		left = d.Halfway()
 		then()
 		timer.Reset(p.next(took, left))
 	}
-}
-
-// threadTime returns the processor time that this thread has taken. A scan that waits, for a lock or
-// because others have the processors, costs nobody anything.
-func threadTime() time.Duration {
-	var ts unix.Timespec
-	unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) // cannot fail
-	return time.Duration(ts.Nano())
 }
 
 // of is More for processes that have mapped files, and for the files, if they have ended since.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // batchTime is about how long a thread goes round before it looks whether it is to stop. The
@@ -41,9 +41,9 @@ func (w *workers) work(r *running, p *progress) {
 	runtime.LockOSThread() // for good: the thread ends with the goroutine
 	batch := 1
 	for !w.ended.Load() {
-		begin := threadTime()
+		begin := sys.ThreadTime()
 		r.loop(batch)
-		took := threadTime() - begin
+		took := sys.ThreadTime() - begin
 		p.mu.Lock()
 		p.times += uint64(batch)
 		p.cpu += took
@@ -62,13 +62,6 @@ func (w *workers) work(r *running, p *progress) {
 			time.Sleep(batchTime)
 		}
 	}
-}
-
-// threadTime returns the CPU time of this thread.
-func threadTime() time.Duration {
-	var t unix.Timespec
-	unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every kernel has it
-	return time.Duration(t.Nano())
 }
 
 // take returns how often a second the threads went round since the last call, and forgets that.
