@@ -318,7 +318,7 @@ func (b *Binder) bindNote(sc *Schema, s *site.Site, regs *operand.Registers) {
 // nothing is known of them but what the note says.
 func (b *Binder) bindArguments(sc *Schema, s *site.Site, regs *operand.Registers, args []notes.Arg, known *prototype.Prototype) {
 	p := &s.Probe
-	var obj *operand.Object // none has the kernel
+	var obj *operand.Object // the kernel has none
 	if !p.Kind.InKernel() {
 		if opened, err := b.Objects.Open(s.Path); err == nil {
 			obj = opened
