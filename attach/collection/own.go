@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -27,7 +28,7 @@ func (c *Collection) Attach(ctx context.Context) error {
 	}
 	programs := map[string][]string{} // by cause
 	causes := map[string]error{}
-	for _, name := range sortedKeys(c.programs) {
+	for _, name := range slices.Sorted(maps.Keys(c.programs)) {
 		p := c.programs[name]
 		if p.section.selector == "" || p.ended != nil && p.ended() == nil { // it is attached
 			continue
@@ -38,7 +39,7 @@ func (c *Collection) Attach(ctx context.Context) error {
 		}
 	}
 	var all []error
-	for _, cause := range sortedKeys(causes) {
+	for _, cause := range slices.Sorted(maps.Keys(causes)) {
 		all = append(all, fmt.Errorf("attach %s: %w", strings.Join(programs[cause], ", "), causes[cause]))
 	}
 	return errors.Join(all...)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -102,4 +103,38 @@ func (b *Binder) namesUsed() (names []string) {
 		names = append(names, query.NamesOf(key)...)
 	}
 	return names
+}
+
+// bindRegisters reads the arguments of a typed probe from registers, if all are
+// numbers there: cheaper than the block, which is in memory. The note's
+// arguments are the block's first slots (FORMAT.md).
+func (b *Binder) bindRegisters(sc *Schema, s *site.Site, regs *operand.Registers) bool {
+	p := &s.Probe
+	args := p.Arguments()
+	if len(p.Type.Fields) != len(args) || len(args) >= record.MaxReads {
+		return false
+	}
+	for i, a := range args {
+		t := &p.Type.Fields[i]
+		if t.Kind == reader.String || t.Kind == reader.Bytes || t.Kind == reader.Other ||
+			a.Kind != notes.Reg || a.Err != nil || uint32(a.Size) != t.Size {
+			return false
+		}
+	}
+	sig := *sc.Sig
+	var fields []shape.Field
+	for i, a := range args {
+		t := &p.Type.Fields[i]
+		op, err := operand.Compile(a, regs, p.Machine, p.Class, nil, 0, 0)
+		if err != nil {
+			return false
+		}
+		slot := sig.Read(op)
+		fields = append(fields, shape.Field{
+			Name: t.Name, Source: shape.FromRecord, Kind: t.Kind, Meaning: t.Meaning, Size: uint8(t.Size),
+			Offset: record.Slot(slot), Read: slot,
+		})
+	}
+	*sc.Sig, sc.Fields = sig, fields
+	return true
 }

@@ -333,3 +333,18 @@ func inRegister(code []byte) (reg uint8, ok bool) {
 	}
 	return code[0] - opReg0, true
 }
+
+// Number says how the value of a place is computed: as reader.Variable has it.
+func (p *Place) Number() (register int, offset int64, memory bool) {
+	switch p.Kind {
+	case InRegister:
+		return int(p.Reg), 0, false
+	case Sum:
+		return int(p.Reg), p.Off, false
+	case InMemory:
+		return int(p.Reg), p.Off, true
+	case AtAddress:
+		return -1, p.Off, true
+	}
+	return -1, p.Off, false
+}

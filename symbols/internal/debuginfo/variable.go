@@ -3,7 +3,6 @@ package debuginfo
 import (
 	"errors"
 	"slices"
-	"strings"
 )
 
 // Encodings of base types (DWARF 5, section 7.8), and numbers of other types.
@@ -52,14 +51,6 @@ var (
 	errNoNumber = errors.New("its type is neither a number, a pointer nor text")
 	errWork     = errors.New("reading variables at so many sites takes more work than the file is worth: name fewer lines")
 )
-
-// node is an entry that was read by its place.
-type node struct {
-	info *Info
-	unit *unit
-	data []byte // from the entry on
-	entry
-}
 
 // variables reads the variables in scope at an address.
 type variables struct {
@@ -188,64 +179,6 @@ func (v *variables) read(data []byte) {
 	}
 }
 
-// attribute returns an attribute of an entry, or of the entries to which it refers.
-func (v *variables) attribute(n *node, attr uint16) (*node, value) {
-	for range maxReferences {
-		if a := n.get(attr); a.form != 0 {
-			return n, a
-		}
-		ref := n.get(attrAbstractOrigin)
-		if ref.form == 0 {
-			ref = n.get(attrSpecification)
-		}
-		next := v.node(n, ref)
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n, value{}
-}
-
-func (v *variables) text(n *node, attr uint16) string {
-	of, a := v.attribute(n, attr)
-	return of.info.string(of.unit, a)
-}
-
-// node reads the entry to which an attribute of another refers, nil if there is none.
-func (v *variables) node(from *node, ref value) *node {
-	if ref.form == 0 {
-		return nil
-	}
-	info, u, off := from.info.refer(from.unit, ref)
-	if u == nil {
-		return nil
-	}
-	data, ok := v.datas[u]
-	if !ok {
-		if first := u.off + uint64(u.header); u.end > first && u.end-first <= maxUnitSize {
-			data = info.info.read(make([]byte, u.end-first), first)
-		}
-		v.datas[u] = data
-	}
-	skip := off - u.off - uint64(u.header)
-	if skip >= uint64(len(data)) {
-		return nil
-	}
-	n := &node{info: info, unit: u, data: data[skip:]}
-	n.each(v.unit.info, func(e *entry) bool {
-		n.entry = entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}
-		return false
-	})
-	return n
-}
-
-// each calls visit with the entry and then with its children, until the limit of work is reached.
-func (n *node) each(work *Info, visit func(*entry) bool) {
-	u := &Unit{info: n.info, unit: n.unit, shapes: n.info.shapesOf(n.unit)}
-	u.entries(n.data, func(uint32) bool { return true }, func(e *entry) bool { return work.spend(16) >= 0 && visit(e) })
-}
-
 // variable appends a variable and its parts.
 func (v *variables) variable(name string, n *node) {
 	argument := n.tag == tagFormalParameter
@@ -344,84 +277,4 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 // number reports whether values of types with such an entry have no parts.
 func number(tag uint32) bool {
 	return tag == tagBaseType || tag == tagEnumerationType || tag == tagPointerType
-}
-
-// texts are the members of structures that are text: its address, and its length.
-var texts = map[string][2]string{
-	"string": {"str", "len"},         // Go
-	"&str":   {"data_ptr", "length"}, // Rust
-}
-
-// lists are the members of slices that have the address, and those with the number of elements.
-var lists = map[string]string{"array": "len", "data_ptr": "length"} // Go, Rust
-
-// members appends the members of a structure.
-func (v *variables) members(name string, argument bool, t typ, where func(offset, size uint64) (Place, error), nested int, follow bool) {
-	if nested > maxNested {
-		return
-	}
-	type member struct {
-		name   string
-		offset uint64
-		typ    typ
-	}
-	var all []member
-	t.each(v.unit.info, func(e *entry) bool {
-		if e.off != t.off && e.depth == 0 || len(all) >= maxMembers {
-			return false
-		}
-		if e.depth != 1 || e.tag != tagMember || e.get(attrBitSize).form != 0 || e.get(attrDataBitOffset).form != 0 {
-			return true
-		}
-		loc := e.get(attrMemberLocation)
-		offset := loc.num
-		if loc.str != nil { // DWARF 2: DW_OP_plus_uconst
-			b := buffer{data: loc.str, bo: t.info.bo}
-			if b.u8() != opPlusUconst {
-				return true
-			}
-			offset = b.uleb()
-		}
-		n := &node{info: t.info, unit: t.unit, entry: entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}
-		if of := v.typeOf(n); of.node != nil {
-			all = append(all, member{t.info.string(t.unit, e.get(attrName)), offset, of})
-		}
-		return true
-	})
-	parts, isText := texts[t.name]
-	for _, m := range all {
-		if isText && m.name == parts[0] {
-			x := Variable{Name: name, Argument: argument, Type: t.name, Encoding: Counted, Size: m.typ.size(), Length: name + "." + parts[1]}
-			x.Place, x.Err = where(m.offset, x.Size)
-			v.add(x)
-			continue
-		}
-		if m.name == "" {
-			continue
-		}
-		if length := lists[m.name]; length != "" && (strings.HasPrefix(t.name, "[]") || strings.HasPrefix(t.name, "&[") || strings.HasPrefix(t.name, "&mut [")) {
-			x := Variable{Name: name, Argument: argument, Type: t.name}
-			if v.slice(&x, m.typ, name+"."+length); x.Err == nil && x.Stride > 0 {
-				x.Place, x.Err = where(m.offset, x.Size)
-				v.add(x)
-				continue
-			}
-		}
-		v.value(name+"."+m.name, argument, m.typ, func(offset, size uint64) (Place, error) { return where(m.offset+offset, size) }, nested, follow)
-	}
-}
-
-// Number says how the value of a place is computed: as reader.Variable has it.
-func (p *Place) Number() (register int, offset int64, memory bool) {
-	switch p.Kind {
-	case InRegister:
-		return int(p.Reg), 0, false
-	case Sum:
-		return int(p.Reg), p.Off, false
-	case InMemory:
-		return int(p.Reg), p.Off, true
-	case AtAddress:
-		return -1, p.Off, true
-	}
-	return -1, p.Off, false
 }

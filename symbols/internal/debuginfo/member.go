@@ -1,0 +1,71 @@
+package debuginfo
+
+import (
+	"slices"
+	"strings"
+)
+
+// texts are the members of structures that are text: its address, and its length.
+var texts = map[string][2]string{
+	"string": {"str", "len"},         // Go
+	"&str":   {"data_ptr", "length"}, // Rust
+}
+
+// lists are the members of slices that have the address, and those with the number of elements.
+var lists = map[string]string{"array": "len", "data_ptr": "length"} // Go, Rust
+
+// members appends the members of a structure.
+func (v *variables) members(name string, argument bool, t typ, where func(offset, size uint64) (Place, error), nested int, follow bool) {
+	if nested > maxNested {
+		return
+	}
+	type member struct {
+		name   string
+		offset uint64
+		typ    typ
+	}
+	var all []member
+	t.each(v.unit.info, func(e *entry) bool {
+		if e.off != t.off && e.depth == 0 || len(all) >= maxMembers {
+			return false
+		}
+		if e.depth != 1 || e.tag != tagMember || e.get(attrBitSize).form != 0 || e.get(attrDataBitOffset).form != 0 {
+			return true
+		}
+		loc := e.get(attrMemberLocation)
+		offset := loc.num
+		if loc.str != nil { // DWARF 2: DW_OP_plus_uconst
+			b := buffer{data: loc.str, bo: t.info.bo}
+			if b.u8() != opPlusUconst {
+				return true
+			}
+			offset = b.uleb()
+		}
+		n := &node{info: t.info, unit: t.unit, entry: entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}
+		if of := v.typeOf(n); of.node != nil {
+			all = append(all, member{t.info.string(t.unit, e.get(attrName)), offset, of})
+		}
+		return true
+	})
+	parts, isText := texts[t.name]
+	for _, m := range all {
+		if isText && m.name == parts[0] {
+			x := Variable{Name: name, Argument: argument, Type: t.name, Encoding: Counted, Size: m.typ.size(), Length: name + "." + parts[1]}
+			x.Place, x.Err = where(m.offset, x.Size)
+			v.add(x)
+			continue
+		}
+		if m.name == "" {
+			continue
+		}
+		if length := lists[m.name]; length != "" && (strings.HasPrefix(t.name, "[]") || strings.HasPrefix(t.name, "&[") || strings.HasPrefix(t.name, "&mut [")) {
+			x := Variable{Name: name, Argument: argument, Type: t.name}
+			if v.slice(&x, m.typ, name+"."+length); x.Err == nil && x.Stride > 0 {
+				x.Place, x.Err = where(m.offset, x.Size)
+				v.add(x)
+				continue
+			}
+		}
+		v.value(name+"."+m.name, argument, m.typ, func(offset, size uint64) (Place, error) { return where(m.offset+offset, size) }, nested, follow)
+	}
+}
