@@ -19,13 +19,10 @@ const around = 4096
 func (t *Traps) Sites(ctx context.Context, plan attach.Plan, wanted func(*reader.Probe) bool) (least, most time.Duration, err error) {
 	for i := range plan {
 		s := &plan[i]
-		if !s.Attached || s.Local || s.Probe.Kind.InKernel() || !wanted(&s.Probe) {
+		if !Trapping(s) || !wanted(&s.Probe) {
 			continue
 		}
-		kind, code, at := codeAt(s)
-		d, err := t.Of(ctx, Trapped{
-			Kind: kind, Instruction: code[at:], Return: s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET, Loop: s.Probe.Machine == elf.EM_X86_64 && loops(code, at),
-		})
+		d, err := t.Site(ctx, s)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -36,6 +33,20 @@ func (t *Traps) Sites(ctx context.Context, plan attach.Plan, wanted func(*reader
 	}
 	return least, most, nil
 }
+
+// Trapping reports whether processes trap into the kernel at a site.
+func Trapping(s *attach.Site) bool { return s.Attached && !s.Local && !s.Probe.Kind.InKernel() }
+
+// Site is Of for a site.
+func (t *Traps) Site(ctx context.Context, s *attach.Site) (time.Duration, error) {
+	kind, code, at := codeAt(s)
+	return t.Of(ctx, Trapped{
+		Kind: kind, Instruction: code[at:], Return: Returns(s), Loop: s.Probe.Machine == elf.EM_X86_64 && loops(code, at),
+	})
+}
+
+// Returns reports whether a site is hit when its function returns, by a trap of its own.
+func Returns(s *attach.Site) bool { return s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET }
 
 // codeAt returns the kind of a site and its code. A typed probe says itself of which kind it is: its
 // file, which may have no name, is gone with its process. The code of others is read from their files,

@@ -95,3 +95,28 @@ func TestOf(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedTrap checks that the kernel has processes trap once where several programs are attached.
+func TestSharedTrap(t *testing.T) {
+	needs.Root(t)
+	p := provider.New("trapped_by_many", nil)
+	one := provider.NewProbe1[int](p, "one", "n")
+	if err := p.Load(); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	const all = 6
+	var took [all]time.Duration
+	for n := range all {
+		attached, err := program.AttachEmpty(os.Getpid(), "trapped_by_many", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer attached.Close()
+		took[n] = fire(one)
+	}
+	t.Logf("an event takes %v with 1 to %d programs", took, all)
+	if took[all-1] > 3*took[0] {
+		t.Errorf("an event takes %v with %d programs, %v with one: it traps for each", took[all-1], all, took[0])
+	}
+}

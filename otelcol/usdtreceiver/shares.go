@@ -17,7 +17,6 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/traps"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // checked is how often shares are computed.
@@ -42,7 +41,8 @@ type share struct {
 	tracer  attach.Tracer
 	begun   bool // whether the following are known
 	before  attach.Cost
-	trap    time.Duration // of one hit of a site
+	places  map[place]time.Duration // what one trap takes at each
+	trap    time.Duration           // its part of the dearest, see divide
 	rounds  int
 	percent float64 // of the last round
 }
@@ -172,7 +172,7 @@ func (m *measuring) begin(ctx context.Context, s *share) {
 	if key := s.target(); m.targets[key] == nil {
 		m.targets[key] = newProcessorTime(&s.e.trace.Target)
 	}
-	m.measureTrap(ctx, s)
+	m.measureTraps(ctx, s)
 	var err error
 	s.before, err = s.tracer.Cost()
 	s.begun = err == nil // else it has ended
@@ -187,6 +187,13 @@ func (m *measuring) round(ctx context.Context, all []*share) {
 	receivers := map[*allowance][]*share{}
 	now := time.Now()
 	for _, s := range all {
+		const often = 10 // rounds after which sites may be others
+		if s.rounds++; s.begun && s.rounds%often == 0 {
+			m.measureTraps(ctx, s)
+		}
+	}
+	divide(all)
+	for _, s := range all {
 		key := s.target()
 		target := m.targets[key]
 		if !s.begun || target == nil {
@@ -196,7 +203,7 @@ func (m *measuring) round(ctx context.Context, all []*share) {
 			target.measure(now)
 			inUse[key] = target
 		}
-		if !m.share(ctx, s, target) {
+		if !s.share(target) {
 			continue
 		}
 		used := s.percent * target.between.Seconds()
@@ -224,11 +231,7 @@ func (m *measuring) round(ctx context.Context, all []*share) {
 }
 
 // share computes the share of a session that has not ended.
-func (m *measuring) share(ctx context.Context, s *share, target *processorTime) bool {
-	const often = 10 // rounds after which sites may be others
-	if s.rounds++; s.rounds%often == 0 {
-		m.measureTrap(ctx, s)
-	}
+func (s *share) share(target *processorTime) bool {
 	cost, err := s.tracer.Cost()
 	if err != nil {
 		return false
@@ -250,19 +253,55 @@ func (s *share) suspend(what string) {
 // loops from 0 to 2 times.
 const after = 1
 
-// measureTrap measures the dearest trap of a session's sites.
-func (m *measuring) measureTrap(ctx context.Context, s *share) {
+// place is where processes trap into the kernel.
+type place struct {
+	target  string // another one's processes may be others
+	path    string
+	offset  uint64
+	returns bool
+}
+
+// measureTraps measures what a trap takes at each place of a session.
+func (m *measuring) measureTraps(ctx context.Context, s *share) {
 	var err error
 	if m.sites == nil {
 		m.sites, err = traps.New()
 	}
+	plan, places, target := s.tracer.Plan(), map[place]time.Duration{}, s.target()
+	for i := range plan {
+		site := &plan[i]
+		if err != nil || !traps.Trapping(site) {
+			continue
+		}
+		at := place{target, site.Path, site.Offset, traps.Returns(site)}
+		took, known := s.places[at]
+		if !known {
+			took, err = m.sites.Site(ctx, site)
+		}
+		places[at] = took
+	}
 	if err == nil {
-		var most time.Duration
-		if _, most, err = m.sites.Sites(ctx, s.tracer.Plan(), func(*reader.Probe) bool { return true }); err == nil {
-			s.trap = (1 + after) * most
+		s.places = places
+		return
+	}
+	if ctx.Err() == nil && s.rounds == 0 {
+		s.e.log().Warn("The trap of a probe cannot be measured: max_cpu_percent bounds programs alone.", zap.Error(err))
+	}
+}
+
+// divide gives each session its part of the dearest trap of its sites. The kernel puts one breakpoint at
+// a place for all sessions, so that they share the trap. It runs their programs one after the other.
+func divide(all []*share) {
+	at := map[place]int{}
+	for _, s := range all {
+		for p := range s.places {
+			at[p]++
 		}
 	}
-	if err != nil && ctx.Err() == nil && s.rounds == 0 {
-		s.e.log().Warn("The trap of a probe cannot be measured: max_cpu_percent bounds programs alone.", zap.Error(err))
+	for _, s := range all {
+		s.trap = 0
+		for p, took := range s.places {
+			s.trap = max(s.trap, (1+after)*took/time.Duration(at[p]))
+		}
 	}
 }
