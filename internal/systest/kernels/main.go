@@ -56,6 +56,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if *pattern != allTests {
 		chosen = whole(chosen)
 	}
+	// A run for chosen tests is to show each time that they fail.
+	for i := range suites {
+		suites[i].Steady = *pattern != allTests || *more != ""
+	}
 	if *only != "" {
 		names := strings.Split(*only, ",")
 		suites = slices.DeleteFunc(suites, func(s report.Suite) bool { return !slices.Contains(names, s.Name()) })
@@ -69,6 +73,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	for _, r := range results {
 		ok = r.print(stdout) && ok
 	}
+	printUnsteady(stdout, results)
 	if err != nil {
 		fmt.Fprintln(stderr, "kernels:", err)
 		return 1
@@ -176,10 +181,20 @@ func testOne(ctx context.Context, k kernel, image, fs string, cpus int, log func
 			fmt.Fprintf(live, "%s %s: %s", k, m.Suite, m.Line)
 		case m.Exit != nil:
 			s, err := readSuite(m.Suite, output.String(), *m.Exit)
-			output.Reset()
 			if err != nil {
 				return err
 			}
+			if m.Again != nil {
+				a := attempt{m.Suite, m.Again.Test, s}
+				log(k, "%s: %s again, %d of %d: %s", a.suite, a.test, m.Again.Attempt, report.Attempts, s.summary())
+				if !a.passed() {
+					log(k, "%s again:\n%s", a.test, lastLines(output.String()))
+				}
+				output.Reset()
+				r.again = append(r.again, a)
+				return nil
+			}
+			output.Reset()
 			log(k, "%s: %s", m.Suite, s.summary())
 			for _, t := range s.tests {
 				if t.action == "fail" {
@@ -195,6 +210,10 @@ func testOne(ctx context.Context, k kernel, image, fs string, cpus int, log func
 		if s, e := readSuite(running, output.String(), -1); e == nil {
 			r.suites = append(r.suites, s)
 		}
+	}
+	r.settle()
+	for _, name := range r.unsteady() {
+		log(k, "UNSTEADY %s %s", name, unsteady)
 	}
 	return r, err
 }

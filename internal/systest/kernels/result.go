@@ -19,6 +19,7 @@ type result struct {
 	kernel kernel
 	seen   report.Kernel
 	suites []suiteResult
+	again  []attempt // tests that failed and ran again
 }
 
 // suiteResult is how a test binary ended.
@@ -32,13 +33,16 @@ type suiteResult struct {
 // test is a test without subtests, or one that failed.
 type test struct {
 	name   string
-	action string // as cmd/test2json has them: pass, fail, skip
+	action string // as cmd/test2json has them: pass, fail, skip; bench, or unsteady after settle
 	output string
 	took   float64 // seconds
 }
 
 // logged is the message of a line that t.Log and t.Skip print.
 var logged = regexp.MustCompile(`(?s)^ *[\w.]+\.go:\d+: (.*)$`)
+
+// measured is the line of a benchmark that has ended.
+var measured = regexp.MustCompile(`(?m)^Benchmark\S+[ \t]+\d+\t.*$`)
 
 // skipped is the line of a script that skips it, as testscript shows it.
 var skipped = regexp.MustCompile(`(?m)^ +> .*\bskip '(.*)'$`)
@@ -84,8 +88,11 @@ func readSuite(name, output string, exit int) (suiteResult, error) {
 		}
 		t := tests[ev.Test]
 		if t == nil {
-			// A test that reports only its start has failed.
+			// A test that reports only its start has failed. Benchmarks report nothing else.
 			t = &test{name: ev.Test, action: "fail"}
+			if strings.HasPrefix(ev.Test, "Benchmark") && exit == 0 {
+				t.action = "bench"
+			}
 			tests[ev.Test] = t
 			order = append(order, ev.Test)
 			for i, c := range ev.Test {
@@ -99,6 +106,9 @@ func readSuite(name, output string, exit int) (suiteResult, error) {
 			t.action, t.took = ev.Action, ev.Elapsed
 		case "output":
 			t.output += ev.Output
+			if measured.MatchString(ev.Output) {
+				t.action = "bench"
+			}
 		}
 	}
 	for _, name := range order {

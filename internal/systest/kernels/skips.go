@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/go-usdt/usdt/internal/systest/kernels/report"
 )
 
 // rule explains why tests are skipped on the machines.
@@ -104,6 +106,10 @@ func (r result) print(w io.Writer) bool {
 			case "fail":
 				ok = false
 				fmt.Fprintf(w, "   FAILED %s\n%s\n", t.name, t.output)
+			case "unsteady":
+				fmt.Fprintf(w, "   UNSTEADY %s %s; the first time:\n%s\n", t.name, unsteady, t.output)
+			case "bench":
+				fmt.Fprintf(w, "   %s\n", measured.FindString(t.output))
 			}
 		}
 		if len(passed) > 0 {
@@ -112,6 +118,10 @@ func (r result) print(w io.Writer) bool {
 		if slow := s.slowest(10); slow != "" {
 			fmt.Fprintf(w, "   slowest %s\n", slow)
 		}
+	}
+	if n := len(r.unsteady()); n > report.MaxUnsteady {
+		ok = false
+		fmt.Fprintf(w, "   %d tests are unsteady, at most %d may be\n", n, report.MaxUnsteady)
 	}
 	return ok
 }

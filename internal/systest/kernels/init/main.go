@@ -67,8 +67,9 @@ func run(w *report.Writer) error {
 	if err := w.Write(report.Message{Kernel: kernel}); err != nil {
 		return err
 	}
+	again := report.MaxUnsteady
 	for _, s := range suites {
-		if err := runSuite(w, s); err != nil {
+		if err := runSuite(w, s, &again); err != nil {
 			return fmt.Errorf("run tests of %s: %w", s.Name(), err)
 		}
 	}
@@ -144,27 +145,49 @@ func describe() (*report.Kernel, error) {
 	return k, nil
 }
 
-// runSuite runs one test binary and reports what it prints.
-func runSuite(w *report.Writer, s report.Suite) error {
+// runSuite runs one test binary. It then runs the tests that failed again, each by itself, if
+// they are not more than again allows, which it lowers. Exit code 1 says that all tests ran.
+func runSuite(w *report.Writer, s report.Suite, again *int) error {
 	if s.Yama != "" {
 		if err := os.WriteFile("/proc/sys/kernel/yama/ptrace_scope", []byte(s.Yama), 0); err != nil {
 			return err
 		}
 	}
+	failed, code, err := runBinary(w, s, nil)
+	if err != nil || s.Steady || code != 1 || len(failed) > *again {
+		return err
+	}
+	*again -= len(failed)
+	for _, test := range failed {
+		alone := s
+		alone.Args = s.Alone(test)
+		for attempt, code := 1, 0; attempt <= report.Attempts && code == 0; attempt++ {
+			_, code, err = runBinary(w, alone, &report.Again{Test: test, Attempt: attempt})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// runBinary runs a test binary and reports what it prints. It returns the tests that failed and
+// the exit code.
+func runBinary(w *report.Writer, s report.Suite, again *report.Again) (failed []string, code int, err error) {
 	dir := filepath.Join(report.SourceDir, s.Package)
 	cmd := exec.Command(filepath.Join(dir, "test"), s.Args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/bin", "HOME=/tmp", "TMPDIR=/tmp"}
 	out, in, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = in, in
 	err = cmd.Start()
 	in.Close()
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -174,7 +197,7 @@ func runSuite(w *report.Writer, s report.Suite) error {
 	}()
 	quiet := time.AfterFunc(silence, func() {
 		for line := range strings.Lines(processes()) {
-			w.Write(report.Message{Suite: s.Name(), Line: line})
+			w.Write(report.Message{Suite: s.Name(), Again: again, Line: line})
 		}
 	})
 	defer quiet.Stop()
@@ -183,8 +206,11 @@ func runSuite(w *report.Writer, s report.Suite) error {
 		line, err := r.ReadString('\n')
 		quiet.Reset(silence)
 		if line != "" {
-			if err := w.Write(report.Message{Suite: s.Name(), Line: line}); err != nil {
-				return err
+			if err := w.Write(report.Message{Suite: s.Name(), Again: again, Line: line}); err != nil {
+				return nil, 0, err
+			}
+			if test := report.Failed(line); test != "" {
+				failed = append(failed, test)
 			}
 		}
 		if err != nil {
@@ -192,6 +218,6 @@ func runSuite(w *report.Writer, s report.Suite) error {
 		}
 	}
 	<-ended
-	code := cmd.ProcessState.ExitCode()
-	return w.Write(report.Message{Suite: s.Name(), Exit: &code})
+	code = cmd.ProcessState.ExitCode()
+	return failed, code, w.Write(report.Message{Suite: s.Name(), Again: again, Exit: &code})
 }

@@ -14,6 +14,7 @@ type Suite struct {
 	Package string // import path below the module, "internal/stub"
 	Args    []string
 	Yama    string // what kernel.yama.ptrace_scope is set to; empty leaves it alone
+	Steady  bool   // a test that fails does not run again
 }
 
 // Name returns what messages call the suite: its package, or the setting of Yama.
@@ -27,6 +28,7 @@ func (s Suite) Name() string {
 // Message is one line.
 type Message struct {
 	Suite string `json:"suite,omitempty"` // its name
+	Again *Again `json:"again,omitempty"` // the suite runs again for one test
 	Line  string `json:"line,omitempty"`  // of the suite's output
 	Exit  *int   `json:"exit,omitempty"`  // the suite has ended
 

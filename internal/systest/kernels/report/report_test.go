@@ -19,6 +19,7 @@ func TestMessages(t *testing.T) {
 		{Suite: "internal/stub", Line: "a \"line\"\twith\x16 all <sorts> of héllo\r\n"},
 		{Suite: "internal/stub", Line: "@test {\"error\":\"no message of its own\"}\n"},
 		{Suite: "internal/stub", Exit: &code},
+		{Suite: "internal/stub", Again: &Again{Test: "TestX", Attempt: 2}, Exit: &code},
 		{Compile: &Compile{ID: 1, Command: []string{"gcc", SentFile + "1a.c"}, Dir: SourceDir, Files: map[string][]byte{"1a.c": {0, 1, 255}}}},
 		{Error: "console: inappropriate ioctl"},
 	}
