@@ -14,14 +14,11 @@ import (
 // file that none had mapped since the news began, or a chosen one of a file that it had not since
 // it executed its program. It keeps what files are known, and nothing of processes.
 type News struct {
-	rings []*ring
-	only  map[int]bool  // processes; nil for all
-	C     chan struct{} // has a value when Take has something
-	wake  int           // a descriptor that ends the goroutine
-	ended sync.WaitGroup
-	once  sync.Once
+	only map[int]bool  // processes; nil for all
+	C    chan struct{} // has a value when Take has something
+	once sync.Once
 
-	known map[codeFile]bool // of the goroutine
+	known map[codeFile]bool // of who reads reports
 
 	mu      sync.Mutex // of what follows
 	mappers []Mapper
@@ -46,44 +43,38 @@ type Mapper struct {
 // kernel does not report mappings to this process.
 func OpenNews(pids []int) (*News, error) {
 	n := &News{C: make(chan struct{}, 1), known: map[codeFile]bool{}, only: only(pids)}
-	var err error
-	if n.rings, n.wake, err = openRings(0); err != nil {
+	if err := shared.join(n); err != nil {
 		return nil, err
 	}
-	n.ended.Go(func() { poll(n.rings, n.wake, n.read) })
 	return n, nil
 }
 
-// read takes what the kernel has reported.
-func (n *News) read() (more, used bool) {
+// take notes what has happened.
+func (n *News) take(h *happening, at time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var clock, now = monotonic(), time.Now()
-	for _, r := range n.rings {
-		r.read(func(rec []byte, _ uint64) {
-			if !about(rec, n.only) {
-				return
-			}
-			h, ok := parse(rec, false)
-			switch {
-			case !ok:
-			case h.what == unix.PERF_RECORD_LOST:
-				n.lost = true
-			case h.what == unix.PERF_RECORD_COMM && n.only != nil:
-				maps.DeleteFunc(n.known, func(f codeFile, _ bool) bool { return f.pid == h.pid })
-			case h.what == unix.PERF_RECORD_MMAP2 && h.mapped.file.regular():
-				n.note(&h, now.Add(-time.Duration(clock-h.at)))
-			}
-		})
+	switch {
+	case h.what == unix.PERF_RECORD_LOST:
+		n.lost = true
+	case h.what == unix.PERF_RECORD_COMM && n.only != nil:
+		maps.DeleteFunc(n.known, func(f codeFile, _ bool) bool { return f.pid == h.pid })
+	case h.what == unix.PERF_RECORD_MMAP2 && h.mapped.file.regular():
+		n.note(h, at)
 	}
-	used = len(n.mappers) > 0 || n.lost
-	if used {
-		select {
-		case n.C <- struct{}{}:
-		default: // it is said already
-		}
+}
+
+// say says so if there is something for Take.
+func (n *News) say() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.mappers) == 0 && !n.lost {
+		return false
 	}
-	return false, used
+	select {
+	case n.C <- struct{}{}:
+	default: // it is said already
+	}
+	return true
 }
 
 func (n *News) note(h *happening, at time.Time) {
@@ -124,11 +115,7 @@ func (n *News) Take() (mappers []Mapper, lost bool) {
 
 // Close ends the news. Calling it again is safe.
 func (n *News) Close() {
-	n.once.Do(func() {
-		unix.Write(n.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-		n.ended.Wait()
-		closeRings(n.rings, n.wake)
-	})
+	n.once.Do(func() { shared.leave(n) })
 }
 
 // monotonic returns the time of the kernel's reports.

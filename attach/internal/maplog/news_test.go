@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,21 +21,95 @@ func TestNewsBesideLog(t *testing.T) {
 	}
 	defer n.Close()
 	openLog(t, nil) // the kernel writes to the newest event first
+	awaitNews(t, n, runAnew(t), runAnew(t), runAnew(t))
+}
+
+// TestNewsShared has several readers of the same reports: each has all news since it was opened, until it
+// is closed, and the kernel reports once.
+func TestNewsShared(t *testing.T) {
+	first, err := OpenNews(nil)
+	if err != nil {
+		needs.Skip(t, "%v", err)
+	}
+	defer first.Close()
+	rings := len(shared.rings)
+	var more []*News
+	for range 5 {
+		n, err := OpenNews(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Close()
+		more = append(more, n)
+	}
+	of, err := OpenNews([]int{os.Getpid()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer of.Close()
+	path := runAnew(t)
+	awaitNews(t, first, path)
+	first.Close()
+	first.Close()
+	for _, n := range more {
+		awaitNews(t, n, path)
+	}
+	last := runAnew(t)
+	for _, n := range more {
+		awaitNews(t, n, last)
+		n.Close()
+	}
+	if mappers, _ := first.Take(); slices.ContainsFunc(mappers, func(m Mapper) bool { return slices.Contains(m.Paths, last) }) {
+		t.Error("news after the end")
+	}
+	if mappers, _ := of.Take(); len(mappers) > 0 {
+		t.Errorf("news of other processes: %v", mappers)
+	}
+	if got := len(shared.rings); got != rings || len(shared.readers) != 1 {
+		t.Errorf("%d rings with %d readers, want %d with one", got, len(shared.readers), rings)
+	}
+	of.Close()
+	if len(shared.rings)+len(shared.readers) != 0 {
+		t.Errorf("%d rings and %d readers are left", len(shared.rings), len(shared.readers))
+	}
+	var turns sync.WaitGroup
+	for range 4 {
+		turns.Go(func() {
+			for range 20 {
+				if n, err := OpenNews(nil); err != nil {
+					t.Error(err)
+				} else {
+					n.Close()
+				}
+			}
+		})
+	}
+	turns.Wait()
+	if len(shared.rings)+len(shared.readers) != 0 {
+		t.Errorf("%d rings and %d readers are left after turns", len(shared.rings), len(shared.readers))
+	}
+}
+
+// runAnew runs a program of a file of its own, and returns its path.
+func runAnew(t *testing.T) string {
+	t.Helper()
 	program, err := os.ReadFile("/bin/true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	path := filepath.Join(t.TempDir(), "true") // busybox does what its name says
+	if err := os.WriteFile(path, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	needs.Run(t, path)
+	return path
+}
+
+// awaitNews waits until there is news of all paths.
+func awaitNews(t *testing.T, n *News, paths ...string) {
+	t.Helper()
 	waiting := map[string]bool{}
-	for _, name := range []string{"a", "b", "c"} {
-		path := filepath.Join(dir, name, "true") // busybox does what its name says
-		if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, program, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		needs.Run(t, path)
+	for _, path := range paths {
 		waiting[path] = true
 	}
 	for end := time.Now().Add(time.Minute); len(waiting) > 0; {
