@@ -38,9 +38,7 @@ func (p *processorTime) measure(at time.Time) {
 	case t.Comm != "" || t.Exe != "":
 		dirs, _ := filepath.Glob("/proc/[0-9]*") // only a wrong pattern is an error
 		for _, dir := range dirs {
-			comm, _ := os.ReadFile(dir + "/comm") // it may have ended
-			exe, _ := os.Readlink(dir + "/exe")
-			if (t.Comm == "" || strings.TrimSuffix(string(comm), "\n") == t.Comm) && (t.Exe == "" || exe == t.Exe) {
+			if t.has(dir) {
 				ofProcess(now, filepath.Base(dir))
 			}
 		}
@@ -59,6 +57,26 @@ func (p *processorTime) measure(at time.Time) {
 		p.used += max(used-p.of[id], 0)
 	}
 	p.of, p.at, p.between = now, at, at.Sub(p.at)
+}
+
+// has reports whether Comm and Exe select the process of a directory of /proc. A file is the same by any
+// of its paths: Exe may be a symbolic link, and a container has other paths.
+func (t *Target) has(dir string) bool {
+	if t.Comm != "" {
+		comm, err := os.ReadFile(dir + "/comm")
+		if err != nil || strings.TrimSuffix(string(comm), "\n") != t.Comm {
+			return false // it may have ended
+		}
+	}
+	if t.Exe == "" {
+		return true
+	}
+	want, err := os.Stat(t.Exe)
+	if err != nil {
+		return false
+	}
+	exe, err := os.Stat(dir + "/exe")
+	return err == nil && os.SameFile(exe, want)
 }
 
 // ofProcess adds the processor time of all threads of a process: proc(5), utime and stime.
