@@ -12,13 +12,17 @@ import (
 	"github.com/go-usdt/usdt/event"
 )
 
+// utf8 returns text that others wrote, in which it replaces what is not UTF-8: many receivers of OTLP
+// refuse a whole message for it. The kernel cuts names of threads within characters.
+func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
 // put makes attributes of arguments.
 func put(to pcommon.Map, args []event.Arg) {
 	for i := range args {
 		if a := &args[i]; a.Value == nil && a.Err != nil {
-			to.PutStr(a.Name, "("+a.Err.Error()+")")
+			to.PutStr(utf8(a.Name), utf8("("+a.Err.Error()+")"))
 		} else {
-			set(to.PutEmpty(a.Name), a.Value)
+			set(to.PutEmpty(utf8(a.Name)), a.Value)
 		}
 	}
 }
@@ -40,7 +44,7 @@ func set(to pcommon.Value, v any) {
 	case float64:
 		to.SetDouble(v)
 	case string:
-		to.SetStr(strings.ToValidUTF8(v, "\uFFFD"))
+		to.SetStr(utf8(v))
 	case []byte:
 		to.SetEmptyBytes().FromRaw(v)
 	case time.Duration:
@@ -55,7 +59,7 @@ func set(to pcommon.Value, v any) {
 			set(list.AppendEmpty(), v[i].Value)
 		}
 	default:
-		to.SetStr(strings.ToValidUTF8(fmt.Sprint(v), "\uFFFD"))
+		to.SetStr(utf8(fmt.Sprint(v)))
 	}
 }
 

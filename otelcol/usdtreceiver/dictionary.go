@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
@@ -59,7 +58,7 @@ func entry[K comparable](known map[K]int32, key K, add func() (length int)) int3
 
 func (d *dictionary) text(s string) int32 {
 	return entry(d.texts, s, func() int {
-		d.to.StringTable().Append(strings.ToValidUTF8(s, "\uFFFD"))
+		d.to.StringTable().Append(utf8(s))
 		return d.to.StringTable().Len()
 	})
 }
@@ -71,7 +70,7 @@ func (d *dictionary) attribute(key *event.Arg) int32 {
 		a := d.to.AttributeTable().AppendEmpty()
 		a.SetKeyStrindex(name)
 		if key.Value == nil && key.Err != nil {
-			a.Value().SetStr("(" + key.Err.Error() + ")")
+			a.Value().SetStr(utf8("(" + key.Err.Error() + ")"))
 		} else {
 			set(a.Value(), key.Value)
 		}

@@ -83,7 +83,7 @@ func (t *logsTask) logs(e *env, all []event.Event) plog.Logs {
 		scope, ok := scopes[key{ev.PID, ev.Provider}]
 		if !ok {
 			scope = r.ScopeLogs().AppendEmpty()
-			scope.Scope().SetName(ev.Provider)
+			scope.Scope().SetName(utf8(ev.Provider))
 			scopes[key{ev.PID, ev.Provider}] = scope
 		}
 		l := scope.LogRecords().AppendEmpty()
@@ -92,7 +92,7 @@ func (t *logsTask) logs(e *env, all []event.Event) plog.Logs {
 		l.SetEventName(t.trace.called(ev.Provider, ev.Name))
 		put(l.Attributes(), ev.Args)
 		l.Attributes().PutInt("thread.id", int64(ev.TID))
-		l.Attributes().PutStr("thread.name", ev.Comm)
+		l.Attributes().PutStr("thread.name", utf8(ev.Comm))
 		if trace, span, ok := parentIn(t.trace.Logs.Parent, ev.Args); ok {
 			l.SetTraceID(trace)
 			l.SetSpanID(span)
@@ -106,5 +106,5 @@ func (t *Trace) called(provider, name string) string {
 	if t.Name != "" {
 		return t.Name
 	}
-	return provider + "." + name
+	return utf8(provider + "." + name)
 }

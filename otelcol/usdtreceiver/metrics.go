@@ -240,7 +240,7 @@ func (b *metricBuilder) metric(key scopeKey, name, unit string, make func(pmetri
 			b.resources[key.pid] = r
 		}
 		scope = r.ScopeMetrics().AppendEmpty()
-		scope.Scope().SetName(key.provider)
+		scope.Scope().SetName(utf8(key.provider))
 		b.scopes[key] = scope
 	}
 	m = scope.Metrics().AppendEmpty()

@@ -149,7 +149,7 @@ func (b *profileBuilder) scope(key scopeKey) pprofile.ScopeProfiles {
 		b.resources[key.pid] = r
 	}
 	scope = r.ScopeProfiles().AppendEmpty()
-	scope.Scope().SetName(key.provider)
+	scope.Scope().SetName(utf8(key.provider))
 	b.scopes[key] = scope
 	return scope
 }

@@ -62,7 +62,7 @@ func (r *resources) process(to pcommon.Resource, pid int) {
 		r.known[pid] = p
 	}
 	for name, value := range p.attributes {
-		to.Attributes().PutStr(name, value)
+		to.Attributes().PutStr(name, utf8(value))
 	}
 }
 

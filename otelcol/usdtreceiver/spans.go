@@ -1,7 +1,6 @@
 package usdtreceiver
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"time"
@@ -72,18 +71,18 @@ func (t *spansTask) spans(e *env, all []attach.Pair) ptrace.Traces {
 		scope, ok := scopes[key{start.PID, start.Provider}]
 		if !ok {
 			scope = r.ScopeSpans().AppendEmpty()
-			scope.Scope().SetName(start.Provider)
+			scope.Scope().SetName(utf8(start.Provider))
 			scopes[key{start.PID, start.Provider}] = scope
 		}
 		s := scope.Spans().AppendEmpty()
-		s.SetName(cmp.Or(t.trace.Name, start.Provider+"."+start.Name))
+		s.SetName(t.trace.called(start.Provider, start.Name))
 		s.SetKind(ptrace.SpanKindInternal)
 		s.SetStartTimestamp(pcommon.NewTimestampFromTime(start.Time))
 		s.SetEndTimestamp(pcommon.NewTimestampFromTime(end.Time))
 		put(s.Attributes(), start.Args)
 		put(s.Attributes(), end.Args)
 		s.Attributes().PutInt("thread.id", int64(start.TID))
-		s.Attributes().PutStr("thread.name", start.Comm)
+		s.Attributes().PutStr("thread.name", utf8(start.Comm))
 		trace, parent, ok := parentIn(t.trace.Spans.Parent, start.Args, end.Args)
 		if ok {
 			s.SetParentSpanID(parent)
