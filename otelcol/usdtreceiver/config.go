@@ -164,8 +164,8 @@ func (c *Config) Validate() error {
 		return errors.New("traces: there are none")
 	}
 	var errs []error
-	if c.MaxCPUPercent < 0 {
-		errs = append(errs, fmt.Errorf("max_cpu_percent: %v is negative", c.MaxCPUPercent))
+	if !(c.MaxCPUPercent >= 0) {
+		errs = append(errs, fmt.Errorf("max_cpu_percent: %v is no share", c.MaxCPUPercent))
 	}
 	for i := range c.Traces {
 		if err := c.Traces[i].validate(); err != nil {
@@ -248,6 +248,12 @@ func (m *Metrics) validate() error {
 		}
 	case (m.Value == "") != (len(m.Show) == 0):
 		return errors.New("value is the argument of which show names what is computed: both or none")
+	}
+	switch {
+	case m.Start == "" && slices.Contains(m.By, "probe"):
+		return errors.New("by: what each probe makes is apart in any case")
+	case m.Process && slices.Contains(m.By, "pid"):
+		return errors.New("by: process has the pid in the resource")
 	}
 	for _, name := range m.Show {
 		if shown[name] == nil {

@@ -182,6 +182,13 @@ func (b *metricBuilder) add(g *total.Group) {
 	if g.Other && len(b.t.trace.Probes) > 1 {
 		key.provider, name = "usdt", other
 	}
+	if b.t.trace.shareName() {
+		which := probe
+		if g.Other {
+			which = other
+		}
+		keys = append([]event.Arg{{Name: "probe", Value: which}}, keys...)
+	}
 	base := b.t.trace.called(key.provider, name)
 	b.number(key, base+".count", "{event}", true, keys, g.Count)
 	unit := m.Unit
@@ -200,6 +207,12 @@ func (b *metricBuilder) add(g *total.Group) {
 	if len(g.Hist) > 0 {
 		b.histogram(key, base+".histogram", unit, keys, g)
 	}
+}
+
+// shareName reports whether what several probes make may have one name, so that only an attribute tells
+// them apart: of two points with equal ones, receivers keep one.
+func (t *Trace) shareName() bool {
+	return t.Name != "" && (len(t.Probes) > 1 || len(t.Probes) == 1 && strings.ContainsAny(t.Probes[0], "*?["))
 }
 
 // split returns the two parts of a probe's name.
