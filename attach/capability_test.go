@@ -123,6 +123,7 @@ var needMore = map[string]string{
 	"TestByStackShared":          "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
 	"TestDetachInBackground":     "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestHalt":                   "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestOneMoment":              "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestWrongProgram":           "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestSamePID":                "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestPairTimes":              "perf events on uprobes need CAP_SYS_ADMIN",

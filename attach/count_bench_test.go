@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkCount measures the cost of an event that the kernel only counts: in a
-// per-CPU counter written by hand, and in an Aggregate, also with a condition, by
-// a key, and with a histogram.
+// per-CPU counter written by hand, and in an Aggregate, also beside other probes, with a condition,
+// by a key, and with a histogram.
 func BenchmarkCount(b *testing.B) {
 	b.Run("byhand", func(b *testing.B) {
 		p := startChild(b, "fire")
@@ -56,19 +56,20 @@ func BenchmarkCount(b *testing.B) {
 		})
 	})
 	for _, bench := range []struct {
-		name  string
-		what  attach.Aggregation
-		where string
+		name, probes string
+		what         attach.Aggregation
+		where        string
 	}{
-		{"count", attach.Count(), ""},
-		{"where", attach.Count(), "b >= 0 && c == 7"},
-		{"by", attach.Count().By("c"), ""},
-		{"hist", attach.Hist("b"), ""},
+		{"count", "bench:three", attach.Count(), ""},
+		{"several", "bench:*", attach.Count(), ""},
+		{"where", "bench:three", attach.Count(), "b >= 0 && c == 7"},
+		{"by", "bench:three", attach.Count().By("c"), ""},
+		{"hist", "bench:three", attach.Hist("b"), ""},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			p := startChild(b, "fire")
 			p.Do("load")
-			a := openAggregate(b, []string{"bench:three"}, bench.what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: bench.where})
+			a := openAggregate(b, []string{bench.probes}, bench.what, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: bench.where})
 			fire(b, p, func() int {
 				groups, err := a.Read()
 				if err != nil {

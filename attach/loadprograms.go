@@ -35,6 +35,18 @@ func (b *batch) different() (signatures []*query.Signature) {
 	return signatures
 }
 
+// severalAttached reports whether programs are attached to more than one site of a batch. Such sites
+// are attached to one after the other, so they would begin to count at different times.
+func severalAttached(b *batch) bool {
+	n := 0
+	for i, sc := range b.schemas {
+		if sc != nil && !b.plan[i].Local {
+			n++
+		}
+	}
+	return n > 1
+}
+
 // unknown returns the signatures that need a program, and the size of the scratch memory that
 // these need. They are the signatures without a program or, where sites begin together, all.
 func (p *programs) unknown(signatures []*query.Signature) (out []*query.Signature, scratch int) {

@@ -31,6 +31,7 @@ type programs struct {
 	trampoline link.Kind
 	events     bool          // selectors name tracepoints of the kernel
 	sharing    *site.Sharing // of links by processes; nil if they are few
+	gated      bool          // the first sites begin at one moment, and all sites end at one
 	// callFunctions are what programs for calls need; zero until there are any.
 	callFunctions kernel.CallFunctions
 }
@@ -138,8 +139,9 @@ func (p *programs) makeMaps(b *batch) (err error) {
 			return err
 		}
 	}
-	if p.together() || p.slow() {
-		if p.maps.Stopped, err = load.NewSwitch(p.together()); err != nil {
+	p.gated = p.together() || severalAttached(b)
+	if p.gated || p.slow() {
+		if p.maps.Stopped, err = load.NewSwitch(p.gated); err != nil {
 			return err
 		}
 	}
@@ -243,10 +245,10 @@ func (p *programs) attach(ctx context.Context, b *batch) (err error) {
 	if p.attached == nil {
 		p.attached = site.Unattached(b.plan)
 	}
-	if p.together() || p.slow() {
+	if p.gated || p.slow() {
 		p.attached.Halt, p.attached.Slow = p.maps.Stop, p.slow()
 	}
-	if !p.together() {
+	if !p.gated {
 		return nil
 	}
 	if err := load.Turn(p.maps.Stopped, 0, 0); err != nil {

@@ -62,6 +62,10 @@ type stream struct {
 // Each selector must match; a probe that several selectors name is traced once.
 // opts may be nil.
 //
+// Events that fire before all sites are attached to are left out where the kernel's programs record
+// them, as are events that fire once sites are being left: all sites begin and end at the same time.
+// Sites that are found later begin when they are attached to.
+//
 // When ctx is done, Open returns its cause; afterwards Events ends, after the
 // events that have fired until then. A nil ctx is an error.
 //
