@@ -18,6 +18,7 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
@@ -73,7 +74,7 @@ func giveUp(b *testing.B, err error) {
 
 func nothing(b *testing.B, typ ebpf.AttachType) *ebpf.Program {
 	b.Helper()
-	return load(b, typ, asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()})
+	return load(b, typ, kernel.EmptyProgram())
 }
 
 func load(b *testing.B, typ ebpf.AttachType, ins asm.Instructions) *ebpf.Program {

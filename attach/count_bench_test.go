@@ -11,6 +11,27 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
+// perCPUCounter returns a counter for each CPU, and a program written by hand that adds one.
+func perCPUCounter(b *testing.B) (*ebpf.Map, asm.Instructions) {
+	b.Helper()
+	counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
+	if err != nil {
+		giveUp(b, err)
+	}
+	b.Cleanup(func() { counter.Close() })
+	return counter, asm.Instructions{
+		asm.StoreImm(asm.R10, -4, 0, asm.Word),
+		asm.LoadMapPtr(asm.R1, counter.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, -4),
+		asm.FnMapLookupElem.Call(),
+		asm.JEq.Imm(asm.R0, 0, "exit"),
+		asm.Mov.Imm(asm.R1, 1),
+		asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
+		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
+		asm.Return(),
+	}
+}
+
 // BenchmarkCount measures the cost of an event that the kernel only counts: in a
 // per-CPU counter written by hand, and in an Aggregate, also beside other probes, with a condition,
 // by a key, and with a histogram.
@@ -19,22 +40,8 @@ func BenchmarkCount(b *testing.B) {
 		p := startChild(b, "fire")
 		p.Do("load")
 		probe := live.Probe(b, p.PID(), "bench:three")
-		counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
-		if err != nil {
-			giveUp(b, err)
-		}
-		defer counter.Close()
-		prog := load(b, ebpf.AttachTraceUprobeMulti, asm.Instructions{
-			asm.StoreImm(asm.R10, -4, 0, asm.Word),
-			asm.LoadMapPtr(asm.R1, counter.FD()),
-			asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, -4),
-			asm.FnMapLookupElem.Call(),
-			asm.JEq.Imm(asm.R0, 0, "exit"),
-			asm.Mov.Imm(asm.R1, 1),
-			asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
-			asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
-			asm.Return(),
-		})
+		counter, count := perCPUCounter(b)
+		prog := load(b, ebpf.AttachTraceUprobeMulti, count)
 		a, err := attach.AttachProbes(prog, []reader.Probe{probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 		if err != nil {
 			giveUp(b, err)

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -57,7 +57,7 @@ func TestExceptions(t *testing.T) {
 // kernelReturn attaches a return probe of the kernel's, whatever it does to the process.
 func kernelReturn(t *testing.T, path, symbol string, pid int) {
 	t.Helper()
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "GPL", Instructions: kernel.EmptyProgram()})
 	if err != nil {
 		t.Fatal(err)
 	}

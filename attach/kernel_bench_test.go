@@ -232,22 +232,8 @@ func BenchmarkKernelEvent(b *testing.B) {
 				address = uintptr(site.Probe.Location)
 			}
 			s.Close()
-			counter, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: 8, MaxEntries: 1})
-			if err != nil {
-				giveUp(b, err)
-			}
-			defer counter.Close()
-			prog := load(b, ebpf.AttachTraceKprobeMulti, append(slices.Clone(only), asm.Instructions{
-				asm.StoreImm(asm.R10, -4, 0, asm.Word),
-				asm.LoadMapPtr(asm.R1, counter.FD()),
-				asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, -4),
-				asm.FnMapLookupElem.Call(),
-				asm.JEq.Imm(asm.R0, 0, "exit"),
-				asm.Mov.Imm(asm.R1, 1),
-				asm.AddAtomic.Mem(asm.R0, asm.R1, asm.DWord, 0),
-				asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"),
-				asm.Return(),
-			}...))
+			_, count := perCPUCounter(b)
+			prog := load(b, ebpf.AttachTraceKprobeMulti, slices.Concat(only, count))
 			l, err := link.KprobeMulti(prog, link.KprobeMultiOptions{Addresses: []uintptr{address}})
 			if err != nil {
 				giveUp(b, err)

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -45,7 +45,7 @@ func BenchmarkManyProcesses(b *testing.B) {
 			"collection": func() (io.Closer, error) {
 				c, err := collection.New(b.Context(), &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {
 					Type: ebpf.Kprobe, SectionName: "usdt/ticks:tick", AttachTo: "ticks:tick", License: "GPL",
-					Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+					Instructions: kernel.EmptyProgram(),
 				}}}, &collection.Options{Target: target})
 				if err == nil {
 					err = c.Attach(b.Context())

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/features"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/live"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/reader"
@@ -234,7 +234,7 @@ func TestWrongProgram(t *testing.T) {
 		{ebpf.Kprobe, ebpf.AttachTraceUprobeMulti, attach.PerfLink, "was not loaded for perf events"},
 		{ebpf.Kprobe, 0, 99, "option Link: 99 is no kind of link"},
 	} {
-		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: test.typ, AttachType: test.at, License: "GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}})
+		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: test.typ, AttachType: test.at, License: "GPL", Instructions: kernel.EmptyProgram()})
 		if err != nil {
 			needs.Skip(t, "%v", err)
 		}

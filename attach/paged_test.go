@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -22,7 +22,7 @@ import (
 func TestPagedOut(t *testing.T) {
 	sleepable, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type: ebpf.Kprobe, Flags: unix.BPF_F_SLEEPABLE, License: "GPL",
-		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+		Instructions: kernel.EmptyProgram(),
 	})
 	if err != nil {
 		needs.Skip(t, "this kernel has no programs on uprobes that may sleep: %v", err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"unsafe"
 
@@ -314,53 +313,7 @@ func TestTracepointMembers(t *testing.T) {
 // kernels that preempt programs leave out tasks that run into the program of a preempted one, and count them.
 func TestTracepointMissed(t *testing.T) {
 	needs.Tracepoints(t)
-	const tasks, calls = 6, 2000
-	children, pids := make([]*tracee.Program, tasks), make([]int, tasks)
-	for i := range children {
-		children[i] = startChild(t, "calling")
-		pids[i] = children[i].PID()
-	}
-	o := &attach.Options{Target: attach.Target{PIDs: pids}}
-	s, err := attach.OpenEvents(t.Context(), []string{"tracepoint:syscalls:sys_enter_mkdirat"}, &attach.EventOptions{RingSize: 1 << 16}, o)
-	needPrivileges(t, err)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	count, err := attach.OpenAggregate(t.Context(), []string{"tracepoint:syscalls:sys_exit_mkdirat"}, attach.Count().By("pid"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer count.Close()
-	var all sync.WaitGroup
-	for _, c := range children {
-		all.Go(func() { c.Do(fmt.Sprint("mkdir ", calls)) })
-	}
-	all.Wait()
-	groups, err := count.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	counted := uint64(0)
-	for i := range groups {
-		counted += groups[i].Count
-	}
-	if err := count.Close(); err != nil {
-		t.Fatal(err)
-	}
-	sums, err := count.Stats()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := uint64(len(drain(t, s)))
-	st := checkSum(t, s)
-	t.Logf("%d events of %+v; sums %+v", got, st, sums)
-	if got+st.Lost+st.Filtered+st.Missed != tasks*calls || st.Received != got {
-		t.Errorf("%d events, %+v, want %d in all", got, st, tasks*calls)
-	}
-	if counted+sums.Lost+sums.Filtered+sums.Missed != tasks*calls {
-		t.Errorf("%d counted, %+v, want %d in all", counted, sums, tasks*calls)
-	}
+	compareMissed(t, "calling", "mkdir 2000", "tracepoint:syscalls:sys_enter_mkdirat", "tracepoint:syscalls:sys_exit_mkdirat", "")
 }
 
 // TestTracepointPrivileges checks which capabilities tracepoints take, and that the error names them.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
-	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // trampolines ends the test, as passed, on a kernel without trampolines, once it has said so.
@@ -202,55 +200,9 @@ func TestTrampolinesMissed(t *testing.T) {
 	if !trampolines(t) {
 		return
 	}
-	const tasks, calls = 6, 2000
 	for name, where := range map[string]string{"all": "", "some": "offset < 4096000"} {
 		t.Run(name, func(t *testing.T) {
-			children := make([]*tracee.Program, tasks)
-			pids := make([]int, tasks)
-			for i := range children {
-				children[i] = startChild(t, "fallocating")
-				pids[i] = children[i].PID()
-			}
-			o := &attach.Options{Target: attach.Target{PIDs: pids}, Where: where}
-			s, err := attach.OpenEvents(t.Context(), []string{"fentry:vfs_fallocate"}, &attach.EventOptions{RingSize: 1 << 16}, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			count, err := attach.OpenAggregate(t.Context(), []string{"fexit:vfs_fallocate"}, attach.Count().By("pid"), o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer count.Close()
-			var all sync.WaitGroup
-			for _, c := range children {
-				all.Go(func() { c.Do(fmt.Sprint(calls, " 4096")) })
-			}
-			all.Wait()
-			groups, err := count.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
-			counted := uint64(0)
-			for i := range groups {
-				counted += groups[i].Count
-			}
-			if err := count.Close(); err != nil {
-				t.Fatal(err)
-			}
-			sums, err := count.Stats()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := uint64(len(drain(t, s)))
-			st := checkSum(t, s)
-			t.Logf("%d events of %+v; sums %+v", got, st, sums)
-			if got+st.Lost+st.Filtered+st.Missed != tasks*calls || st.Received != got {
-				t.Errorf("%d events, %+v, want %d in all", got, st, tasks*calls)
-			}
-			if counted+sums.Lost+sums.Filtered+sums.Missed != tasks*calls {
-				t.Errorf("%d counted, %+v, want %d in all", counted, sums, tasks*calls)
-			}
+			compareMissed(t, "fallocating", "2000 4096", "fentry:vfs_fallocate", "fexit:vfs_fallocate", where)
 		})
 	}
 }

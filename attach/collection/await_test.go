@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/collection"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -20,7 +20,7 @@ import (
 func nothingAt(selector string) *ebpf.CollectionSpec {
 	return &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"nothing": {
 		Name: "nothing", Type: ebpf.Kprobe, SectionName: "usdt/" + selector, AttachTo: selector, License: "GPL",
-		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+		Instructions: kernel.EmptyProgram(),
 	}}}
 }
 

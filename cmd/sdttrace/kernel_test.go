@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -14,18 +12,8 @@ import (
 // TestKernelFunctions checks what list prints of functions of the kernel, and that tracing says what a pattern leaves out.
 // A kernel without kprobes gives each verb one reason.
 func TestKernelFunctions(t *testing.T) {
-	path := filepath.Join(commands(t, "sdttrace"), "sdttrace")
 	var stdout, stderr strings.Builder
-	sdttrace := func(args ...string) int {
-		stdout.Reset()
-		stderr.Reset()
-		cmd := exec.CommandContext(t.Context(), path, args...)
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-			t.Fatal(err)
-		}
-		return cmd.ProcessState.ExitCode()
-	}
+	sdttrace := executed(t, &stdout, &stderr)
 	if _, err := os.Stat("/sys/bus/event_source/devices/kprobe/type"); err != nil {
 		for _, args := range [][]string{{"list", "kprobe:tcp_*"}, {"list", "--json", "kretprobe:vfs_fallocate"}, {"count", "kprobe:vfs_fallocate"}, {"kprobe:vfs_fallocate"}} {
 			if code := sdttrace(args...); code == 0 || stdout.Len() > 0 || !strings.HasPrefix(stderr.String(), "sdttrace: this kernel was built without kprobes (CONFIG_KPROBES): its functions cannot be traced: not supported\n") {

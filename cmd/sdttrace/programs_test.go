@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,23 @@ func commands(t *testing.T, names ...string) (dir string) {
 		}
 	}
 	return dir
+}
+
+// executed returns a function that executes sdttrace, fills two buffers with what it prints and returns its exit code.
+func executed(t *testing.T, stdout, stderr *strings.Builder) func(args ...string) int {
+	t.Helper()
+	path := filepath.Join(commands(t, "sdttrace"), "sdttrace")
+	return func(args ...string) int {
+		t.Helper()
+		stdout.Reset()
+		stderr.Reset()
+		cmd := exec.CommandContext(t.Context(), path, args...)
+		cmd.Stdout, cmd.Stderr = stdout, stderr
+		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode()
+	}
 }
 
 // resetSignals makes this process handle from now on the signals that it was

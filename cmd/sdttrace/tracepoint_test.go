@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,20 +13,10 @@ import (
 func TestTracepoints(t *testing.T) {
 	needs.Root(t)
 	needs.Tracepoints(t)
-	path := filepath.Join(commands(t, "sdttrace"), "sdttrace")
 	dir := t.TempDir()
 	recording := filepath.Join(dir, "calls.rec")
 	var stdout, stderr strings.Builder
-	sdttrace := func(args ...string) int {
-		stdout.Reset()
-		stderr.Reset()
-		cmd := exec.CommandContext(t.Context(), path, args...)
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-			t.Fatal(err)
-		}
-		return cmd.ProcessState.ExitCode()
-	}
+	sdttrace := executed(t, &stdout, &stderr)
 	const write = "tracepoint:syscalls:sys_enter_write"
 	for _, c := range []struct {
 		args   []string

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/systest/turns"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -124,7 +124,7 @@ func (p *postgres) trapped(b *testing.B) (stop func()) {
 	b.Helper()
 	nothing, err := ebpf.NewProgram(&ebpf.ProgramSpec{
 		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, License: "Dual MIT/GPL",
-		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+		Instructions: kernel.EmptyProgram(),
 	})
 	if err != nil {
 		b.Fatal(err)
