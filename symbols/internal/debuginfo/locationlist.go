@@ -34,39 +34,21 @@ func (d *Info) expression(u *unit, v value, addr uint64) ([]byte, error) {
 func (d *Info) locationList(u *unit, b *buffer, addr uint64) (other []byte) {
 	base := u.low
 	for !b.failed && len(b.data) > 0 {
-		var r extent
 		kind := b.u8()
-		switch kind {
-		case 0: // DW_LLE_end_of_list
+		switch {
+		case kind == 0 || kind > 9: // DW_LLE_end_of_list
 			return other
-		case 1: // DW_LLE_base_addressx
-			base = d.addressAt(u, b.uleb())
-			continue
-		case 2: // DW_LLE_startx_endx
-			r = extent{d.addressAt(u, b.uleb()), d.addressAt(u, b.uleb())}
-		case 3: // DW_LLE_startx_length
-			r.low = d.addressAt(u, b.uleb())
-			r.high = r.low + b.uleb()
-		case 4: // DW_LLE_offset_pair
-			r = extent{base + b.uleb(), base + b.uleb()}
-		case 5: // DW_LLE_default_location
-		case 6: // DW_LLE_base_address
-			base = b.uint(u.enc.addr)
-			continue
-		case 7: // DW_LLE_start_end
-			r = extent{b.uint(u.enc.addr), b.uint(u.enc.addr)}
-		case 8: // DW_LLE_start_length
-			r.low = b.uint(u.enc.addr)
-			r.high = r.low + b.uleb()
-		case 9: // DW_LLE_GNU_view_pair
+		case kind == 9: // DW_LLE_GNU_view_pair
 			b.uleb()
 			b.uleb()
 			continue
-		default:
-			return other
+		}
+		r, ok := d.bounds(u, b, kind, &base)
+		if !ok && kind != 5 {
+			continue
 		}
 		code := b.take(b.uleb())
-		if kind == 5 {
+		if kind == 5 { // DW_LLE_default_location
 			other = code
 		} else if addr >= r.low && addr < r.high && !b.failed {
 			return code

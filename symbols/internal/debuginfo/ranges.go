@@ -77,30 +77,16 @@ func (d *Info) rangeList(u *unit, b *buffer, limit *int) (out []extent, ended bo
 func (d *Info) rnglist(u *unit, b *buffer, limit *int) (out []extent, ended bool) {
 	base := u.low
 	for ; *limit > 0; *limit-- {
-		var r extent
-		switch b.u8() {
-		case 0: // DW_RLE_end_of_list
-			return out, !b.failed
-		case 1: // DW_RLE_base_addressx
-			base = d.addressAt(u, b.uleb())
+		kind := b.u8()
+		if kind == 0 || kind > 7 { // DW_RLE_end_of_list
+			return out, kind > 0 || !b.failed
+		}
+		if kind >= 5 {
+			kind++ // as lists of locations number them
+		}
+		r, ok := d.bounds(u, b, kind, &base)
+		if !ok {
 			continue
-		case 2: // DW_RLE_startx_endx
-			r = extent{d.addressAt(u, b.uleb()), d.addressAt(u, b.uleb())}
-		case 3: // DW_RLE_startx_length
-			r.low = d.addressAt(u, b.uleb())
-			r.high = r.low + b.uleb()
-		case 4: // DW_RLE_offset_pair
-			r = extent{base + b.uleb(), base + b.uleb()}
-		case 5: // DW_RLE_base_address
-			base = b.uint(u.enc.addr)
-			continue
-		case 6: // DW_RLE_start_end
-			r = extent{b.uint(u.enc.addr), b.uint(u.enc.addr)}
-		case 7: // DW_RLE_start_length
-			r.low = b.uint(u.enc.addr)
-			r.high = r.low + b.uleb()
-		default:
-			return out, true
 		}
 		if b.failed {
 			return out, false
@@ -108,6 +94,32 @@ func (d *Info) rnglist(u *unit, b *buffer, limit *int) (out []extent, ended bool
 		out = append(out, r)
 	}
 	return out, true
+}
+
+// bounds decodes an entry of a list of locations behind its kind: its bounds, or the base of later ones.
+func (d *Info) bounds(u *unit, b *buffer, kind uint8, base *uint64) (r extent, ok bool) {
+	switch kind {
+	case 1: // DW_LLE_base_addressx
+		*base = d.addressAt(u, b.uleb())
+		return r, false
+	case 2: // DW_LLE_startx_endx
+		return extent{d.addressAt(u, b.uleb()), d.addressAt(u, b.uleb())}, true
+	case 3: // DW_LLE_startx_length
+		r.low = d.addressAt(u, b.uleb())
+	case 4: // DW_LLE_offset_pair
+		return extent{*base + b.uleb(), *base + b.uleb()}, true
+	case 6: // DW_LLE_base_address
+		*base = b.uint(u.enc.addr)
+		return r, false
+	case 7: // DW_LLE_start_end
+		return extent{b.uint(u.enc.addr), b.uint(u.enc.addr)}, true
+	case 8: // DW_LLE_start_length
+		r.low = b.uint(u.enc.addr)
+	default:
+		return r, false
+	}
+	r.high = r.low + b.uleb()
+	return r, true
 }
 
 // isAddress reports whether the value is an address, or stands for one.
