@@ -54,30 +54,19 @@ func ifProcess(table *ebpf.Map, session bool) asm.Instructions {
 	if session {
 		result = 1
 	}
-	const slot = -8 // of the stack, before the program has used it
-	unless := func(jump asm.Instruction) asm.Instructions {
-		return asm.Instructions{kernel.Over(jump, 2), asm.Mov.Imm(asm.R0, result), asm.Return()}
-	}
-	code := append(asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}, kernel.OwnPIDNamespace().Load(slot)...)
-	code = append(code,
-		asm.RSh.Imm(asm.R0, 32),
-		asm.StoreMem(asm.R10, slot, asm.R0, asm.Word),
-		asm.LoadMapPtr(asm.R1, table.FD()),
-		asm.Mov.Reg(asm.R2, asm.R10),
-		asm.Add.Imm(asm.R2, slot),
-		asm.FnMapLookupElem.Call(),
+	const (
+		slot  = -8 // of the stack, before the program has used it
+		other = "usdt_other_process"
 	)
-	code = append(code, unless(asm.JNE.Imm(asm.R0, 0, ""))...)
-	if kernel.StartTimes.Require() == nil {
-		code = append(code,
-			asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
-			asm.LoadMem(asm.R8, asm.R0, 8, asm.DWord),
-		)
-		code = append(code, kernel.LoadStartTime(asm.R1)...)
-		code = append(code, asm.Sub.Reg(asm.R1, asm.R7))
-		code = append(code, unless(asm.JLT.Reg(asm.R1, asm.R8, ""))...)
-	}
-	return append(code, asm.Mov.Reg(asm.R1, asm.R6))
+	code := append(asm.Instructions{asm.Mov.Reg(asm.R6, asm.R1)}, kernel.OwnPIDNamespace().Load(slot)...)
+	code = append(code, asm.RSh.Imm(asm.R0, 32))
+	code = append(code, process.InTable(table, kernel.StartTimes.Require() == nil, slot, other)...)
+	return append(code,
+		asm.Mov.Reg(asm.R1, asm.R6),
+		kernel.Over(asm.Ja.Label(""), 2),
+		asm.Mov.Imm(asm.R0, result).WithSymbol(other),
+		asm.Return(),
+	)
 }
 
 // serves returns an error if the program does nothing in one of the processes; no

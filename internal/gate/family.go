@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -50,7 +51,7 @@ func NewFamily(pid int, members *ebpf.Map, guard *Guard) (_ *Family, err error) 
 	if f.reader, err = ringbuf.NewReader(f.events); err != nil {
 		return nil, fmt.Errorf("read stops: %w", err)
 	}
-	if f.execution, err = attachTracepoint("sched_process_exec", &ebpf.ProgramSpec{Name: "gate_child", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: f.stop(true)}); err != nil {
+	if f.execution, err = attachTracepoint("sched_process_exec", &ebpf.ProgramSpec{Name: "gate_child", Type: ebpf.RawTracepoint, License: kernel.License, Instructions: f.stop(true)}); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -103,7 +104,7 @@ func (f *Family) Linker(pid int) error {
 		return err
 	}
 	l, err := attachMapped(pid, probe, func(typ ebpf.AttachType) *ebpf.ProgramSpec {
-		return &ebpf.ProgramSpec{Name: "gate_mapped", Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: f.stop(false)}
+		return &ebpf.ProgramSpec{Name: "gate_mapped", Type: ebpf.Kprobe, AttachType: typ, License: kernel.License, Instructions: f.stop(false)}
 	})
 	if old := f.linkers[pid]; old != nil {
 		f.closing.Go(func() { old.Close() })

@@ -90,7 +90,7 @@ func newBuilder(pid int, counters *ebpf.Map) (*builder, error) {
 
 // ownID returns this process's id in the initial PID namespace, which system calls do not return.
 func ownID() (uint32, error) {
-	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "gate_self", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: asm.Instructions{
+	prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "gate_self", Type: ebpf.RawTracepoint, License: kernel.License, Instructions: asm.Instructions{
 		asm.FnGetCurrentPidTgid.Call(), asm.RSh.Imm(asm.R0, 32), asm.Return(),
 	}})
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *builder) execution() *ebpf.ProgramSpec {
 		asm.JEq.Reg(asm.R1, asm.R8, "stop"),
 	)
 	code = append(code, b.count(counterReplaced)...)
-	return &ebpf.ProgramSpec{Name: "gate_execution", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: append(code, b.stop()...)}
+	return &ebpf.ProgramSpec{Name: "gate_execution", Type: ebpf.RawTracepoint, License: kernel.License, Instructions: append(code, b.stop()...)}
 }
 
 // fork returns the program that runs when a process has started another one, or a thread:
@@ -136,7 +136,7 @@ func (b *builder) fork() *ebpf.ProgramSpec {
 		asm.JNE.Reg(asm.R1, asm.R8, "exit"),
 	)
 	code = append(code, b.count(counterForked)...)
-	return &ebpf.ProgramSpec{Name: "gate_fork", Type: ebpf.RawTracepoint, License: "Dual MIT/GPL", Instructions: append(code,
+	return &ebpf.ProgramSpec{Name: "gate_fork", Type: ebpf.RawTracepoint, License: kernel.License, Instructions: append(code,
 		asm.Mov.Imm(asm.R0, 0).WithSymbol("exit"), asm.Return())}
 }
 
@@ -144,7 +144,7 @@ func (b *builder) fork() *ebpf.ProgramSpec {
 // libraries.
 func (b *builder) mapped(typ ebpf.AttachType) *ebpf.ProgramSpec {
 	code := b.unlessProcess("exit")
-	return &ebpf.ProgramSpec{Name: "gate_mapped", Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: append(code, b.stop()...)}
+	return &ebpf.ProgramSpec{Name: "gate_mapped", Type: ebpf.Kprobe, AttachType: typ, License: kernel.License, Instructions: append(code, b.stop()...)}
 }
 
 // stop stops the process, if the kernel or a guard will let it go on when its

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -17,14 +18,14 @@ func AttachEmpty(pid int, provider, name string) (*attach.Attachment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Attach(asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}, []reader.Probe{*probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
+	return Attach(kernel.EmptyProgram(), []reader.Probe{*probe}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{pid}}})
 }
 
 // Attach attaches a program to probes. Kernels with uprobe_multi need
 // a program loaded for it, others one for perf events.
 func Attach(code asm.Instructions, probes []reader.Probe, opts *attach.ProgramOptions) (*attach.Attachment, error) {
 	attachAs := func(typ ebpf.AttachType) (*attach.Attachment, error) {
-		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, License: "Dual MIT/GPL", Instructions: code})
+		prog, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: typ, License: kernel.License, Instructions: code})
 		if err != nil {
 			return nil, err
 		}
@@ -41,6 +42,7 @@ func Attach(code asm.Instructions, probes []reader.Probe, opts *attach.ProgramOp
 	return nil, err
 }
 
+// Find returns a probe of a process.
 func Find(pid int, provider, name string) (*reader.Probe, error) {
 	p, err := reader.OpenProcess(pid)
 	if err != nil {

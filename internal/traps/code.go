@@ -9,10 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/cilium/ebpf/asm"
-
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/elfgen"
+	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/program"
 	"github.com/go-usdt/usdt/internal/stub"
 	"github.com/go-usdt/usdt/internal/sys"
@@ -137,10 +136,8 @@ func (c *Code) Attach(name string, of func(*reader.Function) reader.Probe) (*att
 	}
 	// The functions have no red zone, which is why nop5 is refused elsewhere.
 	force := !sys.PanicsOnWarning()
-	return program.Attach(nothing, []reader.Probe{site}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{os.Getpid()}}, Force: force})
+	return program.Attach(kernel.EmptyProgram(), []reader.Probe{site}, &attach.ProgramOptions{Target: attach.Target{PIDs: []int{os.Getpid()}}, Force: force})
 }
-
-var nothing = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
 
 // site returns the entry of a function, or its return.
 func (c *Code) site(name string, of func(*reader.Function) reader.Probe) (reader.Probe, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/kernel"
 )
 
@@ -62,28 +63,19 @@ func (b *builder) program(name string, code asm.Instructions) *ebpf.ProgramSpec 
 // sched_process_fork(parent, child), in the parent. One of several copies counts children that do
 // not fit.
 func (b *builder) fork(counting bool) *ebpf.ProgramSpec {
-	code := asm.Instructions{asm.LoadMem(asm.R7, asm.R1, 8, asm.DWord)}
-	code = append(code, b.read(stackRead, asm.R7, "pid", 4)...)
-	code = append(code, b.read(stackNumber, asm.R7, "tgid", 4)...)
+	code := asm.Instructions{asm.LoadMem(asm.R6, asm.R1, 8, asm.DWord)}
+	code = append(code, b.read(stackRead, asm.R6, "pid", 4)...)
+	code = append(code, b.read(stackNumber, asm.R6, "tgid", 4)...)
 	code = append(code,
 		asm.LoadMem(asm.R1, asm.R10, stackRead, asm.DWord),
 		asm.LoadMem(asm.R2, asm.R10, stackNumber, asm.DWord),
 		asm.JNE.Reg(asm.R1, asm.R2, "exit"), // a thread
 	)
-	code = append(code, b.current()...)
-	code = append(code, asm.JEq.Imm(asm.R0, 0, "exit"))
-	if b.lifetimes {
-		code = append(code,
-			asm.LoadMem(asm.R8, asm.R0, 0, asm.DWord),
-			asm.LoadMem(asm.R9, asm.R0, 8, asm.DWord),
-		)
-		code = append(code, kernel.LoadStartTime(asm.R1)...)
-		code = append(code, asm.Sub.Reg(asm.R1, asm.R8), asm.JGE.Reg(asm.R1, asm.R9, "exit"))
-	}
-	code = append(code, b.read(stackRead, asm.R7, "thread_pid", 8)...)
+	code = append(code, b.current(b.lifetimes)...)
+	code = append(code, b.read(stackRead, asm.R6, "thread_pid", 8)...)
 	code = append(code, asm.LoadMem(asm.R8, asm.R10, stackRead, asm.DWord))
 	code = append(code, readAt(stackKey, asm.R8, b.number, 4)...)
-	code = append(code, b.read(stackValue, asm.R7, "start_boottime", 8)...)
+	code = append(code, b.read(stackValue, asm.R6, "start_boottime", 8)...)
 	code = append(code, store(stackValue+8, 1)...)
 	if !b.lifetimes { // it fits any
 		code = append(code, store(stackValue, 0)...)
@@ -101,8 +93,10 @@ func (b *builder) fork(counting bool) *ebpf.ProgramSpec {
 		code = append(code, asm.JNE.Imm(asm.R9, 0, "exit"))
 	}
 	code = append(code, store(stackKey, counts)...)
-	code = append(code, b.lookup()...)
 	return b.program(forkName, append(code,
+		asm.LoadMapPtr(asm.R1, b.table.FD()),
+		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, stackKey),
+		asm.FnMapLookupElem.Call(),
 		asm.JEq.Imm(asm.R0, 0, "exit"),
 		asm.Mov.Imm(asm.R1, 1),
 		asm.JNE.Imm(asm.R9, 0, "full"),
@@ -114,10 +108,9 @@ func (b *builder) fork(counting bool) *ebpf.ProgramSpec {
 // exit returns the program that runs when a thread ends, which has its PID until later:
 // sched_process_exit(task). The last one strikes the process out.
 func (b *builder) exit() *ebpf.ProgramSpec {
-	code := asm.Instructions{asm.LoadMem(asm.R7, asm.R1, 0, asm.DWord)}
-	code = append(code, b.current()...)
-	code = append(code, asm.JEq.Imm(asm.R0, 0, "exit"))
-	code = append(code, b.read(stackRead, asm.R7, "signal", 8)...)
+	code := asm.Instructions{asm.LoadMem(asm.R6, asm.R1, 0, asm.DWord)}
+	code = append(code, b.current(false)...)
+	code = append(code, b.read(stackRead, asm.R6, "signal", 8)...)
 	code = append(code, asm.LoadMem(asm.R8, asm.R10, stackRead, asm.DWord))
 	code = append(code, readAt(stackRead, asm.R8, b.at["live"], 4)...)
 	return b.program("usdt_exit", append(code,
@@ -129,23 +122,14 @@ func (b *builder) exit() *ebpf.ProgramSpec {
 	))
 }
 
-// current looks up the current process, whose PID is the key then.
-func (b *builder) current() asm.Instructions {
+// current ends the program unless the current process is one of the table, and makes its PID the key.
+// It keeps R6.
+func (b *builder) current(lifetimes bool) asm.Instructions {
 	code := append(b.namespace.Load(stackKey),
 		asm.RSh.Imm(asm.R0, 32),
 		asm.JEq.Imm(asm.R0, 0, "exit"), // of another namespace
-		asm.StoreMem(asm.R10, stackKey, asm.R0, asm.DWord),
 	)
-	return append(code, b.lookup()...)
-}
-
-// lookup leads R0 to the value of the key; it is 0 if there is none.
-func (b *builder) lookup() asm.Instructions {
-	return asm.Instructions{
-		asm.LoadMapPtr(asm.R1, b.table.FD()),
-		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, stackKey),
-		asm.FnMapLookupElem.Call(),
-	}
+	return append(code, process.InTable(b.table, lifetimes, stackKey, "exit")...)
 }
 
 // read puts a member of size bytes of a task into a slot.

@@ -10,8 +10,9 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
+
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // ringPages is the size of a CPU's ring, without the page before it: some 500 mappings. It is
@@ -48,7 +49,7 @@ func openRings(bits uint64) (rings []*ring, wake int, err error) {
 	// probe the kernel does not report (package watch). This program never runs, since the event
 	// never counts. The events keep it.
 	program, _ := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "usdt_maps", Type: ebpf.PerfEvent, License: "Dual MIT/GPL", Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+		Name: "usdt_maps", Type: ebpf.PerfEvent, License: kernel.License, Instructions: kernel.EmptyProgram(),
 	})
 	defer program.Close()
 	for cpu := range cpus {

@@ -70,7 +70,7 @@ symbols/internal/jit: symbols/internal/span
 symbols/internal/elfsym: internal/safeelf symbols/internal/span
 symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/span
 symbols: internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
-attach/internal/maplog: internal/procfs internal/safeelf symbols
+attach/internal/maplog: internal/kernel internal/procfs internal/safeelf symbols
 internal/decode/hook: symbols
 internal/grammar:
 internal/shape: internal/grammar internal/record internal/selector notes reader
@@ -104,8 +104,8 @@ attach: attach/internal/argument attach/internal/bind attach/internal/cgroups at
 attach/argasm: attach/internal/operand notes reader
 attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
-internal/program: attach reader
-internal/traps: attach elfgen internal/procfs internal/program internal/stub internal/sys internal/x86 notes reader
+internal/program: attach internal/kernel reader
+internal/traps: attach elfgen internal/kernel internal/procfs internal/program internal/stub internal/sys internal/x86 notes reader
 internal/demo: provider
 internal/top: internal/printable
 internal/gate: attach internal/await internal/kernel internal/privilege internal/procfs notes reader
