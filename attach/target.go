@@ -70,7 +70,8 @@ type Target struct {
 	// Recordings are files that a [Recorder] has written, or files of flight recorders, see
 	// [provider.Options.FlightRecorder]: what they have kept is delivered, by time, and tracing
 	// ends. Their processes need not live. Type.Struct is nil in probes from a file of a
-	// Recorder. Recordings cannot be combined with anything else of a Target.
+	// Recorder. A file that several paths lead to is read once. Recordings cannot be combined
+	// with anything else of a Target.
 	//
 	// [provider.Options.FlightRecorder]: https://pkg.go.dev/github.com/go-usdt/usdt/provider#Options
 	Recordings []string

@@ -86,7 +86,7 @@ type recordedSite struct {
 	site.Recorded
 }
 
-// OpenRecordings opens the files of flight recorders.
+// OpenRecordings opens the files of flight recorders, each once.
 func OpenRecordings(paths []string, tests bool, sample int, fail func(error)) (_ *Recordings, err error) {
 	r := &Recordings{tests: tests, sample: sample, fail: fail, Lost: &Losses{}, groups: newSavedGroups()}
 	defer func() {
@@ -94,7 +94,7 @@ func OpenRecordings(paths []string, tests bool, sample int, fail func(error)) (_
 			r.Close()
 		}
 	}()
-	for _, path := range paths {
+	for _, path := range tracefile.Distinct(paths) {
 		f, err := openRecording(path)
 		if errors.Is(err, syscall.EMFILE) {
 			return nil, fmt.Errorf("read %d recordings at once: this process may not open more than %d files: name fewer, or raise the limit (ulimit -n)", len(paths), len(r.files))

@@ -30,7 +30,6 @@ func Find(from, args []string, stderr io.Writer) (set *Set, rest []string, err e
 			rest = append(rest, arg)
 		}
 	}
-	named := map[string]bool{}
 	for _, arg := range from {
 		files, err := of(arg)
 		if err != nil {
@@ -39,13 +38,9 @@ func Find(from, args []string, stderr io.Writer) (set *Set, rest []string, err e
 		if info, err := os.Stat(arg); err == nil && info.IsDir() {
 			files = set.readable(files)
 		}
-		for _, file := range files {
-			if !named[file] {
-				named[file] = true
-				set.Files = append(set.Files, file)
-			}
-		}
+		set.Files = append(set.Files, files...)
 	}
+	set.Files = tracefile.Distinct(set.Files)
 	set.announceUnreadable(stderr)
 	return set, rest, nil
 }
