@@ -90,6 +90,9 @@ func (v *Values) Of(argument string) attach.Aggregation {
 // add adds a value by its name.
 func (v *Values) add(name string) error {
 	name = strings.TrimSpace(name)
+	if percent := percentOf(name); percent > 0 {
+		name = (&total.Quantile{Percent: percent}).Name() // p99.90 is p99.9
+	}
 	switch {
 	case name == "hist":
 		v.Hist = true

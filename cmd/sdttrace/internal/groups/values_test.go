@@ -29,6 +29,7 @@ func TestValues(t *testing.T) {
 		{stats, Show{Quantiles: []float64{25}}, "avg p25", []float64{25}, false},
 		{stats, Show{Names: []string{"rate", "sum"}}, "rate sum", nil, false},
 		{stats, Show{Names: []string{"count"}, Hist: true}, "count", nil, true},
+		{stats, Show{Names: []string{"p99.90", "p050", "p1e1"}}, "p99.9 p50 p10", []float64{99.9, 50, 10}, false},
 		{Values{Hist: true}, Show{}, "", nil, true},
 		{Values{Hist: true}, Show{Names: []string{"stddev"}}, "stddev", nil, true},
 	} {
@@ -37,7 +38,7 @@ func TestValues(t *testing.T) {
 			t.Errorf("%+v beside %+v: got %+v, %v", test.given, test.own, got, err)
 		}
 	}
-	for _, name := range []string{"median", "p", "px", "p0", "sum ", "max,max", "count,count"} {
+	for _, name := range []string{"median", "p", "px", "p0", "sum ", "max,max", "count,count", "p50,p50.0"} {
 		v, err := (&Show{Names: strings.Split(name, ",")}).Values(Values{})
 		if name != "sum " && err == nil { // blanks do not matter
 			t.Errorf("--show %s: %+v, want an error", name, v)
