@@ -13,16 +13,17 @@ import (
 const tickOfClock = 10 * time.Millisecond
 
 // processorTime is what a target has used of the processors: the processes that it names by id, name
-// or file, or else all processes of the machine.
+// or file, the control groups that it selects or, if there are none, all processes of the machine.
 type processorTime struct {
 	target        *Target
+	groups        *groups // nil for none
 	at            time.Time
-	of            map[string]time.Duration // by process, or of all, until then
+	of            map[string]time.Duration // by process or group, or of all, until then
 	used, between time.Duration            // between the last two times
 }
 
 func newProcessorTime(t *Target) *processorTime {
-	p := &processorTime{target: t}
+	p := &processorTime{target: t, groups: newGroups(t), of: map[string]time.Duration{}}
 	p.measure(time.Now())
 	return p
 }
@@ -33,23 +34,23 @@ func (p *processorTime) measure(at time.Time) {
 	switch t := p.target; {
 	case len(t.PIDs) > 0 && !t.Children:
 		for _, pid := range t.PIDs {
-			ofProcess(now, strconv.Itoa(pid))
+			if stat, ok := statOf(strconv.Itoa(pid)); ok {
+				now[strconv.Itoa(pid)] = stat.used
+			}
 		}
 	case t.Comm != "" || t.Exe != "":
-		dirs, _ := filepath.Glob("/proc/[0-9]*") // only a wrong pattern is an error
-		for _, dir := range dirs {
-			if t.has(dir) {
-				ofProcess(now, filepath.Base(dir))
-			}
-		}
+		p.named(now)
 	default:
-		text, _ := os.ReadFile("/proc/stat") // 0 exceeds any budget
-		line, _, _ := strings.Cut(string(text), "\n")
-		for i, field := range strings.Fields(line) {
-			if i == 0 || i == 4 || i == 5 || i > 8 { // the name, idle, iowait, and guests, which user has
-				continue
+		if p.groups != nil {
+			now = p.groups.times()
+		}
+		if len(now) == 0 {
+			now["all"] = ofMachine()
+		}
+		for id, used := range now {
+			if _, ok := p.of[id]; !ok { // it may be old
+				p.of[id] = used
 			}
-			now["all"] += ticks(field)
 		}
 	}
 	p.used = 0
@@ -59,36 +60,65 @@ func (p *processorTime) measure(at time.Time) {
 	p.of, p.at, p.between = now, at, at.Sub(p.at)
 }
 
-// has reports whether Comm and Exe select the process of a directory of /proc. A file is the same by any
-// of its paths: Exe may be a symbolic link, and a container has other paths.
-func (t *Target) has(dir string) bool {
-	if t.Comm != "" {
-		comm, err := os.ReadFile(dir + "/comm")
-		if err != nil || strings.TrimSuffix(string(comm), "\n") != t.Comm {
-			return false // it may have ended
+// named adds the processes of a name or a file. A file is the same by any of its paths: Exe may be a
+// symbolic link, and a container has other paths.
+func (p *processorTime) named(to map[string]time.Duration) {
+	var file os.FileInfo
+	if p.target.Exe != "" {
+		var err error
+		if file, err = os.Stat(p.target.Exe); err != nil {
+			return // nobody runs it
 		}
 	}
-	if t.Exe == "" {
-		return true
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // only a wrong pattern is an error
+	for _, dir := range dirs {
+		pid := filepath.Base(dir)
+		stat, ok := statOf(pid)
+		if !ok || p.target.Comm != "" && stat.comm != p.target.Comm {
+			continue
+		}
+		if file != nil {
+			if exe, err := os.Stat(dir + "/exe"); err != nil || !os.SameFile(exe, file) {
+				continue
+			}
+		}
+		if p.groups == nil || p.groups.has(pid) {
+			to[pid] = stat.used
+		}
 	}
-	want, err := os.Stat(t.Exe)
-	if err != nil {
-		return false
-	}
-	exe, err := os.Stat(dir + "/exe")
-	return err == nil && os.SameFile(exe, want)
 }
 
-// ofProcess adds the processor time of all threads of a process: proc(5), utime and stime.
-func ofProcess(to map[string]time.Duration, pid string) {
+// ofMachine returns the processor time of all processes.
+func ofMachine() (used time.Duration) {
+	text, _ := os.ReadFile("/proc/stat") // 0 exceeds any budget
+	line, _, _ := strings.Cut(string(text), "\n")
+	for i, field := range strings.Fields(line) {
+		if i == 0 || i == 4 || i == 5 || i > 8 { // the name, idle, iowait, and guests, which user has
+			continue
+		}
+		used += ticks(field)
+	}
+	return used
+}
+
+// stat is what the kernel says of a process.
+type stat struct {
+	comm string
+	used time.Duration // by all threads
+}
+
+// statOf reads it: proc(5), comm, utime and stime. ok is false if the process has ended.
+func statOf(pid string) (s stat, ok bool) {
 	text, err := os.ReadFile("/proc/" + pid + "/stat")
-	if err != nil {
-		return // it has ended
+	begin, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
+	if err != nil || begin < 0 || end < begin {
+		return stat{}, false
 	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) > 12 {
-		to[pid] = ticks(fields[11]) + ticks(fields[12])
+	fields := strings.Fields(string(text[end+1:]))
+	if len(fields) <= 12 {
+		return stat{}, false
 	}
+	return stat{string(text[begin+1 : end]), ticks(fields[11]) + ticks(fields[12])}, true
 }
 
 func ticks(field string) time.Duration {

@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/internal/container"
 	"github.com/go-usdt/usdt/internal/kernel"
 )
 
@@ -94,7 +95,7 @@ func newLayout(v1 int) (*layout, error) {
 }
 
 // rootID is the id of the root in each hierarchy.
-const rootID = rootInode
+const rootID = container.RootInode
 
 // follow reads the word at an offset from where the word at slot leads, into slot.
 func follow(slot int16, offset int32) asm.Instructions {

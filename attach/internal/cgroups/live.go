@@ -101,12 +101,12 @@ func Name(names container.Names, tests []Test) (_ *Live, err error) {
 // have seen them.
 func (l *Live) follow(v1 int) error {
 	var at []string
-	if roots, err := Roots(); err == nil {
+	if roots, err := container.Roots(); err == nil {
 		at = roots[:1]
 	}
 	two := len(at)
 	if v1 >= 0 {
-		if roots := rootsV1(controllers[v1].name); len(roots) > 0 {
+		if roots := container.RootsV1(controllers[v1].name); len(roots) > 0 {
 			at = append(at, roots[0])
 		}
 	}

@@ -86,7 +86,7 @@ type hierarchy struct {
 // places returns the hierarchies that have the groups of a selector, whose pattern may begin with where one
 // is mounted: then it is that one, and the pattern that is returned is of paths in it.
 func places(selector container.Selector) (at []hierarchy, within container.Selector, err error) {
-	roots, err := Roots()
+	roots, err := container.Roots()
 	for i, root := range roots {
 		if below, ok := strings.CutPrefix(selector.Glob, root+"/"); ok {
 			selector.Glob = below
@@ -97,7 +97,7 @@ func places(selector container.Selector) (at []hierarchy, within container.Selec
 		}
 	}
 	for v1, c := range controllers {
-		for i, root := range rootsV1(c.name) {
+		for i, root := range container.RootsV1(c.name) {
 			if below, ok := strings.CutPrefix(selector.Glob, root+"/"); ok {
 				selector.Glob = below
 				return []hierarchy{{root, v1}}, selector, nil
