@@ -44,9 +44,11 @@ govulncheck:
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.8.0 ./...
 
 # Programs with the race detector sleep for a second before they end, and the
-# tests run very many.
+# tests run very many. Targets that begin at once would each compile what all of them need, so list
+# compiles it first.
 test: export GORACE = atexit_sleep_ms=0
 test: tools
+	$(GO) list -export ./... >/dev/null
 	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=2000x
 
 # check vets what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,
