@@ -28,12 +28,15 @@ type Group struct {
 	// of a signed argument, a uint64 of an unsigned one and a float64 of a floating-point
 	// number; Avg is a float64. An argument that is signed at one site is signed, and an event
 	// whose unsigned number is 2^63 or more is then lost. Integers are added modulo 2^64,
-	// floating-point numbers in units of 2^-20; numbers beyond 2^43 are lost.
+	// floating-point numbers in units of 2^-20; numbers beyond 2^43 are lost. A sum that 64 bits
+	// do not hold is wrong, and so is what is computed of it, unless Min and Max are asked for as
+	// well and lie less than 2^64 of these units, divided by Count, apart: then only a Sum of
+	// integers is.
 	Sum, Avg, Min, Max any
 	Hist               []Bucket // from the first with values to the last
 
 	// Stddev is the standard deviation, of all values and not of a sample: a float64.
-	// It is wrong where Sum is.
+	// It is wrong where Avg is.
 	Stddev    any
 	Quantiles []Quantile // in the order in which they were asked for
 

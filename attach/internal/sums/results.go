@@ -2,6 +2,7 @@ package sums
 
 import (
 	"math"
+	"math/big"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -65,6 +66,13 @@ func (w *words) sum() uint64 {
 
 // total returns the sum as a floating-point number.
 func (w *words) total() float64 {
+	if sum := w.whole(); sum != nil {
+		f, _ := new(big.Float).SetInt(sum).Float64()
+		if w.kind == reader.Float {
+			return math.Ldexp(f, -query.SumFraction)
+		}
+		return f
+	}
 	switch sum := w.all[query.WordSum]; w.kind {
 	case reader.Float:
 		return math.Ldexp(float64(int64(sum)), -query.SumFraction)

@@ -12,9 +12,10 @@ import (
 // sums, which floating-point numbers would lose, stays exact.
 func (w *words) stddev() float64 {
 	count := w.all[query.WordCount]
-	sum := new(big.Int).SetUint64(w.all[query.WordSum])
-	if w.kind != reader.Uint {
-		sum.SetInt64(int64(w.all[query.WordSum]))
+	sum := w.whole()
+	wrapped := sum != nil
+	if !wrapped {
+		sum = w.big(w.all[query.WordSum])
 	}
 	halves := w.cell(query.CellSquares)
 	squares := new(big.Int).SetUint64(halves[1])
@@ -24,7 +25,12 @@ func (w *words) stddev() float64 {
 	// n² times the variance is n times the sum of squares, less the square of the sum.
 	scaled := squares.Mul(squares, n)
 	scaled.Sub(scaled, sum.Mul(sum, sum))
-	if scaled.Sign() < 0 {
+	switch {
+	case wrapped:
+		// The sum of squares is known modulo 2^128. Values that lie so close together that the sum is known
+		// have a variance of less than that.
+		scaled.Mod(scaled, n.Lsh(n, 128))
+	case scaled.Sign() < 0:
 		scaled.SetInt64(0) // sums that wrapped around
 	}
 	root, _ := new(big.Float).Sqrt(new(big.Float).SetPrec(128).SetInt(scaled)).Float64()
