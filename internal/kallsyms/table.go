@@ -5,18 +5,13 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// Table is the functions of a kernel by address and by name. Its methods may be called by
-// several goroutines.
+// Table is the functions of a kernel by address. Several goroutines may use it.
 type Table struct {
 	text    string   // the names, each with a zero byte behind it
 	modules []string // the first is the kernel itself, and empty
 	entries []entry  // by address, and those of one address as the kernel lists them
-
-	once   sync.Once
-	byName []uint32 // indices of entries that have a name, sorted by it
 }
 
 // entry is a function, or where the code of one ends if what follows is none: then its name is
@@ -57,22 +52,6 @@ func (t *Table) At(address uint64) (f Function, offset uint64, ok bool) {
 	return t.function(e), offset, true
 }
 
-// Named returns the functions that have a name, by address: none, one, or several, since
-// files, and modules, may have functions of equal names.
-func (t *Table) Named(name string) []Function {
-	t.once.Do(t.sortNames)
-	at, _ := slices.BinarySearchFunc(t.byName, name, func(i uint32, name string) int { return strings.Compare(t.name(t.entries[i]), name) })
-	var all []Function
-	for _, i := range t.byName[at:] {
-		e := t.entries[i]
-		if t.name(e) != name {
-			break
-		}
-		all = append(all, t.function(e))
-	}
-	return all
-}
-
 // All returns all functions, by address.
 func (t *Table) All() iter.Seq[Function] {
 	return func(yield func(Function) bool) {
@@ -84,9 +63,6 @@ func (t *Table) All() iter.Seq[Function] {
 	}
 }
 
-// Modules returns the names of the modules that have functions, in the order of the kernel.
-func (t *Table) Modules() []string { return slices.Clone(t.modules[1:]) }
-
 func (t *Table) function(e entry) Function {
 	return Function{Name: t.name(e), Module: t.modules[e.module], Address: e.address}
 }
@@ -94,16 +70,4 @@ func (t *Table) function(e entry) Function {
 func (t *Table) name(e entry) string {
 	name := t.text[e.name:]
 	return name[:strings.IndexByte(name, 0)]
-}
-
-func (t *Table) sortNames() {
-	t.byName = make([]uint32, 0, len(t.entries))
-	for i, e := range t.entries {
-		if e.name != 0 {
-			t.byName = append(t.byName, uint32(i))
-		}
-	}
-	slices.SortFunc(t.byName, func(a, b uint32) int {
-		return cmp.Or(strings.Compare(t.name(t.entries[a]), t.name(t.entries[b])), cmp.Compare(a, b))
-	})
 }

@@ -2,11 +2,7 @@ package filter
 
 import (
 	"cmp"
-	"errors"
 	"math"
-
-	"github.com/go-usdt/usdt/event"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // Operand is a value that a condition compares. The zero Operand is a value that
@@ -16,22 +12,6 @@ type Operand struct {
 	bits  uint64 // of a number, extended to 64 bits; of a Float with 64 bits
 	bytes []byte
 	more  bool // than bytes
-}
-
-// Of returns a decoded value as an Operand. A string must have up to MaxString+1 bytes,
-// as events have it whose EventOptions.MaxString is that or more.
-func Of(v event.Value) Operand {
-	switch v.Kind {
-	case reader.Uint, reader.Bool:
-		return Operand{known: true, bits: v.Uint()}
-	case reader.Int:
-		return Operand{known: true, bits: uint64(v.Int())}
-	case reader.Float:
-		return Operand{known: true, bits: math.Float64bits(v.Float())}
-	case reader.String, reader.Bytes:
-		return Operand{known: true, bytes: v.Bytes(), more: errors.Is(v.Err, event.ErrTruncated)}
-	}
-	return Operand{}
 }
 
 // NumberOperand returns the bits of a number, extended to 64 bits by its sign, as an

@@ -75,8 +75,23 @@ func TestHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.Holds(func(filter.Value) filter.Operand { return filter.Of(test.value) }); got != test.want {
+		if got := c.Holds(func(filter.Value) filter.Operand { return operandOf(test.value) }); got != test.want {
 			t.Errorf("%.40s of %+v: got %t, want %t", test.where, test.value, got, test.want)
 		}
 	}
+}
+
+// operandOf returns a decoded value as an operand.
+func operandOf(v event.Value) filter.Operand {
+	switch v.Kind {
+	case reader.Uint, reader.Bool:
+		return filter.NumberOperand(v.Uint())
+	case reader.Int:
+		return filter.NumberOperand(uint64(v.Int()))
+	case reader.Float:
+		return filter.NumberOperand(math.Float64bits(v.Float()))
+	case reader.String, reader.Bytes:
+		return filter.StringOperand(v.Bytes(), errors.Is(v.Err, event.ErrTruncated))
+	}
+	return filter.Operand{}
 }

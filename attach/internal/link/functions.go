@@ -30,8 +30,6 @@ type Functions struct {
 	// attaching, see refused.go; the more, and the higher, the better. Nobody asks for them if none is
 	// refused. nil if none are known.
 	Unpatched func() []uint32
-
-	Calls FunctionCalls // nil for the kernel's
 }
 
 // Function is a function of the kernel.
@@ -54,53 +52,12 @@ func (e *AliasError) Error() string {
 // errNoAddress is the error for a function that may have the code of another one.
 var errNoAddress = errors.New("where ftrace patches it is not known, and two names of one function must not be attached to")
 
-// Attach attaches to the functions: by as few links as possible if the kernel has links of many
-// functions, else by one for each if there are no more than [MaxSingle]. It returns the links even
-// with an error, which concerns all functions. refused says, by the index of the function, why it was
-// not attached to; nil if it was.
-func (f *Functions) Attach(ctx context.Context) (links []Link, refused []error, err error) {
-	a := &functionsAttempt{Functions: f, calls: f.Calls, outcomes: make([]error, len(f.List))}
-	if a.calls == nil {
-		a.calls = kernelCalls{}
-	}
-	err = a.attach(ctx)
-	for i, outcome := range a.outcomes {
-		if outcome == errUntried {
-			a.outcomes[i] = err
-		}
-	}
-	return a.links, a.outcomes, err
-}
-
 // functionsAttempt is the state of attaching to functions.
 type functionsAttempt struct {
 	*Functions
 	calls    FunctionCalls
 	links    []Link
 	outcomes []error // by function: nil if it is attached to
-}
-
-func (a *functionsAttempt) attach(ctx context.Context) error {
-	for i := range a.outcomes {
-		a.outcomes[i] = errUntried
-	}
-	left := a.distinct()
-	if len(left) == 0 {
-		return nil
-	}
-	many, err := a.calls.HaveMany(a.When)
-	switch {
-	case err != nil:
-		return a.wholeError(err)
-	case many:
-		return a.attachMany(ctx, left)
-	case a.When.Single() == 0:
-		return fmt.Errorf("attach to functions of %s by %v: %w (Linux 7.2 has such links)", a.Module, a.When, ebpf.ErrNotSupported)
-	case len(left) > MaxSingle:
-		return fmt.Errorf("attach to %d functions of %s by %v: %w for more than %d at once (Linux 7.2 has links of many functions; each one's own takes the kernel long to make and to close)",
-			len(left), a.Module, a.When, ebpf.ErrNotSupported, MaxSingle)
-	}
-	return a.attachSingle(ctx, left)
 }
 
 // near is less than the distance of two functions: where one is patched, it may be that the other,

@@ -53,6 +53,12 @@ func readFunctions(t *testing.T) *kernelFunctions {
 			patched[f.Address] = at
 		}
 	}
+	first := map[string]uint64{} // of each name
+	for f := range table.All() {
+		if _, known := first[f.Name]; !known {
+			first[f.Name] = f.Address
+		}
+	}
 	k := &kernelFunctions{ids: map[string]uint32{}, addresses: map[uint32]uint64{}}
 	for typ, err := range types.All() {
 		if err != nil {
@@ -66,10 +72,7 @@ func readFunctions(t *testing.T) *kernelFunctions {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := uint64(0)
-		if named := table.Named(fn.Name); len(named) > 0 {
-			at = patched[named[0].Address]
-		}
+		at := patched[first[fn.Name]]
 		if k.ids[fn.Name] = uint32(id); at == 0 {
 			k.unpatched = append(k.unpatched, uint32(id))
 		} else {
@@ -80,8 +83,8 @@ func readFunctions(t *testing.T) *kernelFunctions {
 }
 
 // functions returns functions by their names. Cookies are ids.
-func (k *kernelFunctions) functions(w When, calls *ebpf.Map, names ...string) *Functions {
-	f := &Functions{Module: "vmlinux", When: w, Unpatched: func() []uint32 { return k.unpatched }}
+func (k *kernelFunctions) functions(w When, calls *ebpf.Map, names ...string) *functionsOn {
+	f := &functionsOn{Functions{Module: "vmlinux", When: w, Unpatched: func() []uint32 { return k.unpatched }}, kernelCalls{}}
 	byID := map[uint32]string{}
 	for _, name := range names {
 		id := k.ids[name]
@@ -138,8 +141,8 @@ func countsOf(t *testing.T, k *kernelFunctions, names []string) *ebpf.Map {
 	return m
 }
 
-// TestKernelFunctions checks that calls of functions are counted at their entry, at their return and at
-// both, by links of many functions or of one, and that refused functions are named.
+// TestKernelFunctions checks that calls of functions are counted at their entry and at their
+// return, by links of many functions or of one, and that refused functions are named.
 func TestKernelFunctions(t *testing.T) {
 	needs.Root(t)
 	if many, err := (kernelCalls{}).HaveMany(AtEntry); err != nil {
@@ -150,7 +153,7 @@ func TestKernelFunctions(t *testing.T) {
 	}
 	k := readFunctions(t)
 	names := []string{"do_exit", "__x64_sys_getppid", "__x64_sys_getpgid", "migrate_disable", "vfs_read", "__x64_sys_umask", "__rcu_read_lock"}
-	for _, w := range []When{AtEntry, AtReturn, AtBoth} {
+	for _, w := range []When{AtEntry, AtReturn} {
 		t.Run(w.String(), func(t *testing.T) {
 			names := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 				_, ok := k.addresses[k.ids[name]]
@@ -187,8 +190,8 @@ func TestKernelFunctions(t *testing.T) {
 					}
 				case refused[i] != nil:
 					t.Errorf("%s: %v", name, refused[i])
-				case want > 0 && w == AtBoth && got != 2*want, want > 0 && w != AtBoth && got != want:
-					t.Errorf("%s: %d calls, want %d, and twice that at both", name, got, want)
+				case want > 0 && got != want:
+					t.Errorf("%s: %d calls, want %d", name, got, want)
 				}
 			}
 		})
@@ -198,10 +201,6 @@ func TestKernelFunctions(t *testing.T) {
 
 // testFunctionsLacking checks what kernels without links of many functions say.
 func testFunctionsLacking(t *testing.T) {
-	f := &Functions{Module: "vmlinux", When: AtBoth, List: []Function{{ID: 1, Address: 16}}}
-	if _, refused, err := f.Attach(t.Context()); !errors.Is(err, ebpf.ErrNotSupported) || refused[0] != err {
-		t.Errorf("at both: %v, want %v", err, ebpf.ErrNotSupported)
-	}
 	k := &kernelFunctions{ids: map[string]uint32{"bpf_fentry_test1": 1}, addresses: map[uint32]uint64{1: 16}}
 	calls := countsOf(t, k, []string{"bpf_fentry_test1"})
 	links, refused, err := k.functions(AtEntry, calls, "bpf_fentry_test1").Attach(t.Context())

@@ -73,9 +73,41 @@ func (k *patching) FunctionsOf(int, int) (ids []uint32, addresses []uint64, err 
 // addressOf is where the function with an id is patched.
 func addressOf(id uint32) uint64 { return 0xffffffff81000000 + 16*uint64(id) + 4 }
 
+// functionsOn are functions of a kernel, or of what stands for one.
+type functionsOn struct {
+	Functions
+	calls FunctionCalls
+}
+
+// Attach attaches as attachTrampolines does: by as few links as possible if the kernel has links of many
+// functions, else by one for each. refused says, by the index of the function, why it was not attached to.
+func (f *functionsOn) Attach(ctx context.Context) (links []Link, refused []error, err error) {
+	a := &functionsAttempt{Functions: &f.Functions, calls: f.calls, outcomes: make([]error, len(f.List))}
+	for i := range a.outcomes {
+		a.outcomes[i] = errUntried
+	}
+	if left := a.distinct(); len(left) > 0 {
+		var many bool
+		switch many, err = f.calls.HaveMany(f.When); {
+		case err != nil:
+			err = a.wholeError(err)
+		case many:
+			err = a.attachMany(ctx, left)
+		default:
+			err = a.attachSingle(ctx, left)
+		}
+	}
+	for i, outcome := range a.outcomes {
+		if outcome == errUntried {
+			a.outcomes[i] = err
+		}
+	}
+	return a.links, a.outcomes, err
+}
+
 // functionsOf returns functions with ids, whose cookies are equal to these.
-func functionsOf(k *patching, ids ...uint32) *Functions {
-	f := &Functions{Module: "vmlinux", Calls: k, Load: func(uint32) (*ebpf.Program, error) { return nil, nil }}
+func functionsOf(k *patching, ids ...uint32) *functionsOn {
+	f := &functionsOn{Functions{Module: "vmlinux", Load: func(uint32) (*ebpf.Program, error) { return nil, nil }}, k}
 	for _, id := range ids {
 		f.List = append(f.List, Function{ID: id, Address: addressOf(id), Cookie: uint64(id)})
 	}
@@ -89,7 +121,7 @@ func idsTo(n uint32) (ids []uint32) {
 	return ids
 }
 
-func attachAll(t *testing.T, f *Functions) (refused []error) {
+func attachAll(t *testing.T, f *functionsOn) (refused []error) {
 	t.Helper()
 	links, refused, err := f.Attach(t.Context())
 	if err != nil {
@@ -208,13 +240,6 @@ func TestFunctionsSingle(t *testing.T) {
 	f := functionsOf(k, 1, 2, 3)
 	if refused := attachAll(t, f); !errors.Is(refused[1], unix.EINVAL) || refused[0] != nil || refused[2] != nil || len(k.made) != 2 {
 		t.Errorf("attached to %v, refused %v", k.made, refused)
-	}
-	if _, _, err := functionsOf(k, idsTo(MaxSingle+1)...).Attach(t.Context()); !errors.Is(err, ebpf.ErrNotSupported) {
-		t.Errorf("many functions: %v, want %v", err, ebpf.ErrNotSupported)
-	}
-	f.When = AtBoth
-	if _, _, err := f.Attach(t.Context()); !errors.Is(err, ebpf.ErrNotSupported) || !strings.Contains(err.Error(), "fsession") {
-		t.Errorf("at both: %v, want %v", err, ebpf.ErrNotSupported)
 	}
 }
 

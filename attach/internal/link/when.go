@@ -12,7 +12,6 @@ type When int
 const (
 	AtEntry  When = iota // fentry
 	AtReturn             // fexit: it has the arguments as well
-	AtBoth               // fsession
 )
 
 // whens has what the kernel calls each.
@@ -22,7 +21,6 @@ var whens = [...]struct {
 }{
 	AtEntry:  {"fentry", ebpf.AttachTraceFEntry, 59}, // BPF_TRACE_FENTRY_MULTI
 	AtReturn: {"fexit", ebpf.AttachTraceFExit, 60},   // BPF_TRACE_FEXIT_MULTI
-	AtBoth:   {"fsession", 0, 61},                    // BPF_TRACE_FSESSION_MULTI
 }
 
 func (w When) String() string {
@@ -32,8 +30,7 @@ func (w When) String() string {
 	return whens[w].name
 }
 
-// Single returns the attach type of programs for one function each, 0 if they would be of no use:
-// kernels with fsession have links of many functions.
+// Single returns the attach type of programs for one function each.
 func (w When) Single() ebpf.AttachType { return whens[w].single }
 
 // Many returns the attach type of programs for links of many functions.

@@ -18,11 +18,15 @@ func TestKernelNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := table.Named("vfs_read")
-	if len(named) != 1 {
-		t.Fatalf("vfs_read is at %v, want one address", named)
+	at := uint64(0)
+	for f := range table.All() {
+		if f.Name == "vfs_read" {
+			at = f.Address
+		}
 	}
-	at := named[0].Address
+	if at == 0 {
+		t.Fatal("the kernel has no vfs_read")
+	}
 	p := (&Code{}).newProcess(nil)
 	for _, test := range []struct {
 		pc   uint64

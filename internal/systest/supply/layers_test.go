@@ -81,7 +81,7 @@ total: event internal/order reader
 profile: event internal/printable symbols total
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms internal/procfs reader symbols
-attach/internal/filter: event internal/grammar reader
+attach/internal/filter: internal/grammar
 attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/sys internal/tracepoint reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys
 attach/internal/operand: internal/procfs internal/safeelf notes reader
