@@ -103,7 +103,7 @@ type Variable struct {
 	// Count is the number of elements, Stride bytes each, of an array, whose Kind they have, and for a
 	// String the number of bytes that the value itself has, up to a NUL. 0 for other values.
 	Count, Stride int
-	Named         []NamedValue // what its values are called, of an enumeration or of constants of Go
+	Named         []NamedValue // what its values are called, of an enumeration, of constants of Go or of types in an interface
 
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is

@@ -30,6 +30,8 @@ type Code struct {
 	object   *item
 	cfi      *cfi.Table
 	funcs    *debuginfo.Functions
+
+	interfaces interfaces
 }
 
 // OpenCode opens the object at path. named says that the user named it, and so trusts its author:
@@ -119,7 +121,7 @@ func (c *Code) Variables(addr uint64) ([]Variable, error) {
 		}
 		return t.Row(addr).Frame()
 	})
-	return newVariables(all), c.err(err)
+	return c.variables(all), c.err(err)
 }
 
 // frames returns the object's tables of call frames, or those of its separate file.
@@ -149,7 +151,7 @@ func (c *Code) Function(addr uint64, call Call) (args, results []Variable, known
 		c.funcs = info.Functions()
 	}
 	in, out, known, err := c.funcs.At(addr, call)
-	return newVariables(in), newVariables(out), known, c.err(err)
+	return c.variables(in), c.variables(out), known, c.err(err)
 }
 
 // Cast is a type that a value is said to have.
@@ -171,7 +173,7 @@ func (c *Code) Cast(addr uint64, cast Cast) (all []Variable, names []string, kno
 	if err != nil && err != ErrNoType {
 		err = c.err(err)
 	}
-	return newVariables(found), names, true, err
+	return c.variables(found), names, true, err
 }
 
 // Unit returns the number of the compilation unit that the code at addr comes from, -1 if it is not
@@ -183,8 +185,11 @@ func (c *Code) Unit(addr uint64) int {
 	return -1
 }
 
-func newVariables(all []debuginfo.Variable) (out []Variable) {
+func (c *Code) variables(all []debuginfo.Variable) (out []Variable) {
 	for i := range all {
+		if all[i].Interface {
+			all[i].Named = c.namesOf(&all[i])
+		}
 		out = append(out, newVariable(&all[i]))
 	}
 	return out

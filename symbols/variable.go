@@ -13,7 +13,8 @@ const (
 	Text // the address of text, up to a NUL or as long as another variable says
 )
 
-// NamedValue is a name of a number: an enumerator, or a constant of Go.
+// NamedValue is a name of a number: an enumerator, a constant of Go, or a type of what is in an
+// interface.
 type NamedValue = debuginfo.NamedValue
 
 // Variable is a variable of a program at an address of its code, or a part of one.
@@ -29,7 +30,7 @@ type Variable struct {
 	// Count is the number of elements, Stride bytes each, of an array, whose Kind they have, and for
 	// Text the number of bytes that the value itself has, up to a NUL. 0 for other values.
 	Count, Stride int
-	Named         []NamedValue // what its values are called, of an enumeration or of constants of Go
+	Named         []NamedValue // what its values are called, of an enumeration, of constants of Go or of types in an interface
 
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is

@@ -33,11 +33,12 @@ var typedFunctions = map[string][]struct{ function, args, results, behind string
 	"types.go": {
 		{"main.numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000 i=9 j=true k=77", "retval=-301", ""},
 		{"main.texts", `s="hello" b=[98,121,116,101,115] b.cap=5 n=3 list=[1,2] list.cap=2`, `name="ello"`, ""},
-		{"main.structs", "c.port=443 arr=[5,6] e.tab=0x0", `retval.0=-8 retval.1="ok" retval.2=true`, ""},
+		{"main.structs", "c.port=443 arr=[5,6] v=int e=nil", `retval.0=-8 retval.1="ok" retval.2=true`, ""},
 		{"main.(*shop).sell", `n=3 s.name="corner" r.path="/index"`, "total=126", "s.id=42 r.own.port=80 r.own.load=2.5"},
-		{"main.shop.close", `s.id=42 s.name="corner" last=true`, "retval.tab=0x0", ""},
+		{"main.shop.close", `s.id=42 s.name="corner" last=true`, "retval=nil", ""},
 		{"main.largest*", "a=-3 b=4", "retval=4", ""},
 		{"main.levels", "l=High n=2", "retval=Low", ""},
+		{"main.fails", "err=*main.refused none=nil what=main.conn nothing=nil in=nil", "retval.0=nil retval.1=*main.refused", "none.tab=0x0"},
 	},
 	"types.rs": {
 		{"numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000", "retval=-301", ""},

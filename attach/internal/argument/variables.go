@@ -69,7 +69,7 @@ func (v *Variables) Usual() (names []string) {
 				reads = 3
 			}
 			switch {
-			case x.Behind != behind || lengths[x.Name] || behind && x.Kind != reader.String:
+			case x.Behind != behind || lengths[x.Name] || behind && x.Kind != reader.String || v.word(x):
 			case member && (x.Err != nil || reads > left):
 			default:
 				left -= reads
@@ -78,6 +78,16 @@ func (v *Variables) Usual() (names []string) {
 		}
 	}
 	return names
+}
+
+// word reports whether a variable is one of the words of an interface, whose value has a name.
+func (v *Variables) word(x *reader.Variable) bool {
+	i := strings.LastIndexByte(x.Name, '.')
+	if i < 0 {
+		return false
+	}
+	whole := Find(v.All, x.Name[:i])
+	return whole != nil && len(whole.Named) > 0
 }
 
 // Parts returns what is shown of a structure that is cast: its members and, if there are few, text
@@ -94,7 +104,7 @@ func (v *Variables) Parts(left int) (names []string) {
 			if x.Kind == reader.String || x.Stride > 0 {
 				reads = 3
 			}
-			if i == 0 && x.Kind != reader.String && len(v.All) > 1 || x.Behind != behind || lengths[x.Name] || x.Err != nil || behind && x.Kind != reader.String || reads > left {
+			if i == 0 && x.Kind != reader.String && len(v.All) > 1 || v.word(x) || x.Behind != behind || lengths[x.Name] || x.Err != nil || behind && x.Kind != reader.String || reads > left {
 				continue
 			}
 			if _, err := v.Of(x); err != nil {

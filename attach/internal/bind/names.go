@@ -54,7 +54,7 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input
 		if p.Class == elf.ELFCLASS32 {
 			word = 4
 		}
-		text := isString && p.Type == nil && f.Size == word && f.Kind != reader.Float
+		text := isString && p.Type == nil && f.Size == word && f.Kind != reader.Float && s.enums[f.Name] == nil
 		if text && (s.saved || s.onlyRecords) {
 			return in, fmt.Errorf("argument %s of %s:%s was recorded as a number: record text by --str", name, p.Provider, p.Name)
 		}

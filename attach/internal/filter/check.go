@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -281,7 +282,7 @@ func (e *Expr) compareName(c *Condition) error {
 	n, ok := c.Value.Names.Value(e.constant.Literal)
 	switch {
 	case !ok:
-		return e.lexer.fail(e.constPos, "%s has no value %q: it has %s", e.value.name, e.constant.Literal, strings.Join(c.Value.Names.Names(), ", "))
+		return e.lexer.fail(e.constPos, "%s has no value %q: it has %s", e.value.name, e.constant.Literal, someOf(c.Value.Names.Names()))
 	case c.Op != Equal && c.Op != Differs:
 		return e.lexer.fail(e.opPos, "names of numbers are compared by == and != only")
 	}
@@ -312,4 +313,14 @@ func (c *Condition) compareInteger(k *Constant, signed bool) {
 	if c.Op = Less; isTrue { // never less than 0, always at least
 		c.Op = GreaterEqual
 	}
+}
+
+// someOf lists names, and says how many more there are.
+func someOf(names []string) string {
+	const most = 16
+	out := strings.Join(names[:min(most, len(names))], ", ")
+	if more := len(names) - most; more > 0 {
+		out += fmt.Sprintf(" and %d more", more)
+	}
+	return out
 }

@@ -29,13 +29,16 @@ type Variable struct {
 	Encoding int
 	Size     uint64 // bytes
 	Place    Place
-	Count    uint64       // of Chars and Array, whose Place is where they begin
-	Element  int          // the Encoding of each element
-	Stride   uint64       // bytes from one to the next
-	Length   string       // the variable with the length of Counted
-	Behind   bool         // a pointer
-	Err      error        // why there is no value
-	Named    []NamedValue // what its values are called, of an enumeration or of constants of Go
+	Count    uint64 // of Chars and Array, whose Place is where they begin
+	Element  int    // the Encoding of each element
+	Stride   uint64 // bytes from one to the next
+	Length   string // the variable with the length of Counted
+	Behind   bool   // a pointer
+	// Interface says that the value is the first word of an interface of Go, which leads to the type
+	// of what is in it.
+	Interface bool
+	Err       error        // why there is no value
+	Named     []NamedValue // what its values are called, of an enumeration or of constants of Go
 }
 
 // Limits on the variables of an address.
@@ -258,7 +261,9 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 		}
 		return
 	case tagStructureType, tagClassType, tagUnionType:
-		v.members(name, argument, t, where, nested+1, follow)
+		if !v.inInterface(name, argument, t, where) {
+			v.members(name, argument, t, where, nested+1, follow)
+		}
 		return
 	case tagArrayType:
 		v.array(&x, t)

@@ -211,6 +211,9 @@ func meaningOf(param *prototype.Param, value any) any {
 				return shown{name, value}
 			}
 		}
+		if param.Kind == prototype.Enumeration && param.Enum.NameOf(0) == "nil" && param.Enum.NameOf(signed) == "" {
+			return shown{fmt.Sprintf("%#x", v), value} // an interface
+		}
 	case int64:
 		signed, text = v, strconv.FormatInt(v, 10)
 	case string:

@@ -75,6 +75,16 @@ func levels(l level, n int) level {
 	return Low
 }
 
+type refused struct{ code int }
+
+func (*refused) Error() string { return "refused" }
+
+//go:noinline
+func fails(err, none error, what, nothing any, in fmt.Stringer) (error, any) {
+	sink++
+	return none, err
+}
+
 var sink int
 
 func main() {
@@ -86,5 +96,6 @@ func main() {
 	s.close(true)
 	largest[int8](-3, 4)
 	levels(High, 2)
+	fails(&refused{1}, nil, conn{port: 443}, nil, nil)
 	fmt.Fprintln(os.Stderr, sink)
 }

@@ -1,0 +1,92 @@
+package symbols
+
+import (
+	"debug/elf"
+	"math"
+	"strings"
+
+	"github.com/go-usdt/usdt/symbols/internal/debuginfo"
+	"github.com/go-usdt/usdt/symbols/internal/elfsym"
+)
+
+// interfaces are the types that values in a Go program's interfaces have. They are found when
+// somebody asks for them.
+type interfaces struct {
+	read    bool
+	symbols elfsym.Interfaces
+	of      map[string][]NamedValue // by interface
+}
+
+// anyType is the name of the interface without methods.
+const anyType = "interface {}"
+
+// nilInterface is what the first word of an interface is called that has no value.
+var nilInterface = NamedValue{Name: "nil"}
+
+// namesOf returns what the first words of an interface's values are called. Words that the program
+// itself makes while it runs are not known, nor any of a program that is not loaded at the addresses
+// of its file.
+func (c *Code) namesOf(v *debuginfo.Variable) []NamedValue {
+	o, ok := c.object.value.(*object)
+	if !ok || o.elf.Type != elf.ET_EXEC {
+		return []NamedValue{nilInterface}
+	}
+	in := &c.interfaces
+	if !in.read {
+		in.read, in.of = true, map[string][]NamedValue{}
+		in.symbols, _ = elfsym.ReadInterfaces(o.elf)
+		if debug := o.debug().elf; len(in.symbols.Tables) == 0 && debug != nil {
+			in.symbols, _ = elfsym.ReadInterfaces(debug)
+		}
+	}
+	name := v.Type
+	if name == "any" {
+		name = anyType
+	}
+	if names, ok := in.of[name]; ok {
+		return names
+	}
+	names := []NamedValue{nilInterface}
+	taken := map[string]bool{}
+	add := func(typ string, address uint64) {
+		short := shortType(typ)
+		if taken[short] {
+			short = typ // of another package of the same name
+		}
+		if taken[short] = true; address <= math.MaxInt64 {
+			names = append(names, NamedValue{Name: short, Value: int64(address)})
+		}
+	}
+	if name == anyType {
+		for _, t := range c.info().GoTypes() {
+			if t.At < in.symbols.Types {
+				t.At += in.symbols.Types
+			}
+			add(t.Name, t.At)
+		}
+	}
+	for _, t := range in.symbols.Tables {
+		if typ, ok := strings.CutSuffix(t.Name, ","+name); ok {
+			add(typ, t.Address)
+		}
+	}
+	in.of[name] = names
+	return names
+}
+
+// shortType returns the name of a type as fmt writes it for %T: without the directories of packages.
+func shortType(name string) string {
+	var out strings.Builder
+	for name != "" {
+		n := strings.IndexAny(name, "*[]{}(),; ")
+		if n < 0 {
+			n = len(name)
+		}
+		out.WriteString(name[:n][strings.LastIndexByte(name[:n], '/')+1:])
+		if name = name[n:]; name != "" {
+			out.WriteByte(name[0])
+			name = name[1:]
+		}
+	}
+	return out.String()
+}
