@@ -28,7 +28,7 @@ const (
 )
 
 func (t *logsTask) run(ctx context.Context, e *env) error {
-	s, err := opening(ctx, func() (*attach.Session, error) {
+	s, err := opening(ctx, e, func() (*attach.Session, error) {
 		return attach.OpenEvents(ctx, t.trace.Probes, &attach.EventOptions{RingSize: t.trace.ringSize()}, t.trace.options())
 	})
 	if err != nil {

@@ -65,7 +65,7 @@ func (t *metricsTask) open(ctx context.Context) (totals, error) {
 }
 
 func (t *metricsTask) run(ctx context.Context, e *env) error {
-	s, err := opening(ctx, func() (totals, error) { return t.open(ctx) })
+	s, err := opening(ctx, e, func() (totals, error) { return t.open(ctx) })
 	if err != nil {
 		return ended(ctx, err)
 	}

@@ -45,7 +45,7 @@ func (t *profilesTask) run(ctx context.Context, e *env) error {
 	defer release()
 	o := t.trace.profiled()
 	o.Resolver = resolver
-	s, err := opening(ctx, func() (*attach.Aggregate, error) {
+	s, err := opening(ctx, e, func() (*attach.Aggregate, error) {
 		return attach.OpenAggregate(ctx, t.trace.Probes, what, o)
 	})
 	if err != nil {

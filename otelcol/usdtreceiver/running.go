@@ -100,6 +100,7 @@ type env struct {
 	own       *allowance                // of processor time
 	total     atomic.Pointer[allowance] // of all traces of the receiver
 	stop      context.CancelCauseFunc   // of the session
+	opened    atomic.Int64              // nanoseconds of processor time that opening it took
 
 	mu   sync.RWMutex // held while to is in use
 	to   *outlet

@@ -39,12 +39,15 @@ type share struct {
 	e       *env
 	stop    context.CancelCauseFunc // of the session: e may have the next one by then
 	tracer  attach.Tracer
-	begun   bool // whether the following are known
-	before  attach.Cost
+	begun   bool                    // whether the following are known
 	places  map[place]time.Duration // what one trap takes at each
-	trap    time.Duration           // its part of the dearest, see divide
 	rounds  int
 	percent float64 // of the last round
+
+	mu     sync.Mutex // of what follows
+	before attach.Cost
+	trap   time.Duration // its part of the dearest, see divide
+	rate   float64       // processors that the target used in the last round
 }
 
 // add begins to watch a session, until the function that it returns is called.
@@ -71,6 +74,7 @@ func (w *watcher) add(e *env, tracer attach.Tracer) (remove func()) {
 func (w *watcher) remove(e *env) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.sessions[e].end(time.Now())
 	delete(w.sessions, e)
 	e.counts.setShare(0)
 	if len(w.sessions) == 0 {
@@ -173,9 +177,7 @@ func (m *measuring) begin(ctx context.Context, s *share) {
 		m.targets[key] = newProcessorTime(&s.e.trace.Target)
 	}
 	m.measureTraps(ctx, s)
-	var err error
-	s.before, err = s.tracer.Cost()
-	s.begun = err == nil // else it has ended
+	s.begun = true
 }
 
 // target tells targets apart.
@@ -232,15 +234,46 @@ func (m *measuring) round(ctx context.Context, all []*share) {
 
 // share computes the share of a session that has not ended.
 func (s *share) share(target *processorTime) bool {
-	cost, err := s.tracer.Cost()
+	took, err := s.took()
 	if err != nil {
 		return false
 	}
-	took := cost.Time - s.before.Time + time.Duration(cost.Runs-s.before.Runs)*s.trap
-	s.before = cost
-	s.percent = 100 * float64(took) / float64(max(target.used, tickOfClock))
+	used := max(target.used, tickOfClock)
+	s.percent = 100 * float64(took) / float64(used)
+	s.mu.Lock()
+	s.rate = used.Seconds() / target.between.Seconds()
+	s.mu.Unlock()
 	s.e.counts.setShare(s.percent / 100)
 	return true
+}
+
+// took returns what the session has taken since the last call.
+func (s *share) took() (time.Duration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cost, err := s.tracer.Cost()
+	if err != nil {
+		return 0, err
+	}
+	took := cost.Time - s.before.Time + time.Duration(cost.Runs-s.before.Runs)*s.trap
+	s.before = cost
+	return took, nil
+}
+
+// end charges a session that has been closed with what it took since the last round, and with what it took
+// to open it, which the next one takes as well. Sessions that go on are not charged with that: to
+// suspend them saves none of it.
+func (s *share) end(now time.Time) {
+	took, err := s.took()
+	s.mu.Lock()
+	rate := s.rate
+	s.mu.Unlock()
+	if err != nil || rate == 0 {
+		return
+	}
+	used := 100 * (took + time.Duration(s.e.opened.Load())).Seconds() / rate
+	s.e.own.spend(now, used)
+	s.e.total.Load().spend(now, used)
 }
 
 // suspend ends the session.
@@ -299,9 +332,12 @@ func divide(all []*share) {
 		}
 	}
 	for _, s := range all {
-		s.trap = 0
+		trap := time.Duration(0)
 		for p, took := range s.places {
-			s.trap = max(s.trap, (1+after)*took/time.Duration(at[p]))
+			trap = max(trap, (1+after)*took/time.Duration(at[p]))
 		}
+		s.mu.Lock()
+		s.trap = trap
+		s.mu.Unlock()
 	}
 }

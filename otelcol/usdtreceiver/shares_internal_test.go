@@ -1,6 +1,7 @@
 package usdtreceiver
 
 import (
+	"math"
 	"os"
 	"testing"
 	"time"
@@ -68,5 +69,45 @@ func TestDivide(t *testing.T) {
 	round(alone)
 	if alone.trap != whole {
 		t.Errorf("%v of a trap that nobody shares any longer, want %v", alone.trap, whole)
+	}
+}
+
+// TestEnd checks that a session that ends is charged with what it took until it was detached, and with what it
+// took to attach, once.
+func TestEnd(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		took   time.Duration // by its programs, since the last round
+		opened time.Duration
+		used   float64 // in percent of a second of two processors
+	}{
+		{name: "at rest"},
+		{name: "took something", took: 100 * time.Millisecond, used: 5},
+		{name: "was attached", opened: 40 * time.Millisecond, used: 2},
+		{name: "both", took: 100 * time.Millisecond, opened: 40 * time.Millisecond, used: 7},
+	} {
+		e := newRunning(&metricsTask{trace: &Trace{Name: "ended", MaxCPUPercent: 3, Metrics: &Metrics{}}}).env
+		total := newAllowance(5)
+		e.total.Store(total)
+		e.opened.Store(int64(c.opened))
+		p := &planned{cost: attach.Cost{Runs: 10, Time: time.Second}}
+		s := &share{e: e, tracer: p, places: map[place]time.Duration{}}
+		if !s.share(&processorTime{used: 4 * time.Second, between: 2 * time.Second}) || s.percent != 25 {
+			t.Fatalf("%s: %g%%", c.name, s.percent)
+		}
+		p.cost.Time += c.took
+		now := e.own.at.Add(-time.Second) // so that nothing is earned
+		for _, a := range []*allowance{e.own, total} {
+			a.at = now
+		}
+		for range 2 {
+			s.end(now)
+			e.opened.Store(0)
+		}
+		for _, a := range []*allowance{e.own, total} {
+			if math.Abs(-a.left-c.used) > 1e-6 {
+				t.Errorf("%s: %g%% of a second are owed, want %g", c.name, -a.left, c.used)
+			}
+		}
 	}
 }

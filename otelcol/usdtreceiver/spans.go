@@ -23,7 +23,7 @@ func (t *spansTask) signal() string { return "traces" }
 
 func (t *spansTask) run(ctx context.Context, e *env) error {
 	w := t.trace.Spans
-	p, err := opening(ctx, func() (*attach.Pairs, error) {
+	p, err := opening(ctx, e, func() (*attach.Pairs, error) {
 		return attach.OpenPairs(ctx, w.Start, w.End, t.trace.pairOptions(), t.trace.options())
 	})
 	if err != nil {
