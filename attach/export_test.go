@@ -2,6 +2,8 @@ package attach
 
 import (
 	"context"
+	"errors"
+	"math"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -53,14 +55,14 @@ func Holding(s *Session, where string) (func(*event.View) bool, error) {
 		return c.Holds(func(operand filter.Value) filter.Operand {
 			switch name := names[operand.Index]; name {
 			case "pid":
-				return filter.Of(event.NumberValue(reader.Uint, reader.Plain, uint64(v.PID()), 8))
+				return filter.NumberOperand(uint64(v.PID()))
 			case "tid":
-				return filter.Of(event.NumberValue(reader.Uint, reader.Plain, uint64(v.TID()), 8))
+				return filter.NumberOperand(uint64(v.TID()))
 			case "comm":
-				return filter.Of(event.BytesValue(reader.String, reader.Plain, []byte(v.Comm()), nil))
+				return filter.StringOperand([]byte(v.Comm()), false)
 			default:
 				value, _ := v.Lookup(name)
-				return filter.Of(value)
+				return operandOf(value)
 			}
 		})
 	}, err
@@ -143,4 +145,19 @@ func RunsAtReturns(t testing.TB, kernel bool) bool {
 	}
 	_, err = kind.CallProgram()
 	return err == nil
+}
+
+// operandOf returns a decoded value as conditions take it.
+func operandOf(v event.Value) filter.Operand {
+	switch v.Kind {
+	case reader.Uint, reader.Bool:
+		return filter.NumberOperand(v.Uint())
+	case reader.Int:
+		return filter.NumberOperand(uint64(v.Int()))
+	case reader.Float:
+		return filter.NumberOperand(math.Float64bits(v.Float()))
+	case reader.String, reader.Bytes:
+		return filter.StringOperand(v.Bytes(), errors.Is(v.Err, event.ErrTruncated))
+	}
+	return filter.Operand{}
 }
