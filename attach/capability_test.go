@@ -133,6 +133,7 @@ var needMore = map[string]string{
 	"ExampleCloseAll":            "perf events on uprobes need CAP_SYS_ADMIN",
 	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestCgroup":                 "mounts",
+	"TestCgroupAgain":            "mounts",
 	"TestCgroupV1":               "mounts",
 	"TestContainers":             "needs root",
 	"TestContainersV1":           "mounts",

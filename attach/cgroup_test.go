@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -123,5 +124,58 @@ func checkCgroup(t *testing.T, root string) {
 			o.Close()
 			t.Errorf("%s is taken for a control group", wrong)
 		}
+	}
+}
+
+// TestCgroupAgain checks that a control group is selected that takes another one's place, as that of a
+// service which starts again, from the next look for probes on.
+func TestCgroupAgain(t *testing.T) {
+	for _, root := range []func(*testing.T) string{cgroups, cgroupsV1} {
+		root := root(t)
+		group := filepath.Join(root, fmt.Sprintf("usdt_again_%d", os.Getpid()))
+		p := startChild(t, "latency")
+		enter := func() {
+			if err := os.Mkdir(group, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(group+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leave := func() {
+			if err := errors.Join(os.WriteFile(root+"/cgroup.procs", fmt.Append(nil, p.PID()), 0), os.Remove(group)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Do("load")
+		enter()
+		a, err := attach.OpenAggregate(t.Context(), []string{"lat:start"}, attach.Count(), &attach.Options{Target: attach.Target{Cgroup: group}, Rescan: time.Hour})
+		if err != nil {
+			leave()
+			needPrivileges(t, err)
+			t.Fatal(err)
+		}
+		p.Do("start 1 x")
+		leave()
+		if err := a.Rescan(); err != nil {
+			t.Errorf("without the group: %v", err)
+		}
+		p.Do("start 2 x") // in none
+		enter()
+		if err := a.Rescan(); err != nil {
+			t.Error(err)
+		}
+		p.Do("start 3 x")
+		p.Do("start 4 x")
+		if err := a.Stop(); err != nil {
+			t.Error(err)
+		}
+		if groups, err := a.Read(); err != nil || len(groups) != 1 || groups[0].Count != 3 {
+			t.Errorf("%s: groups %v, error %v, want 3 events: one before and two after it was made again", root, groups, err)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		leave()
 	}
 }

@@ -47,7 +47,8 @@ type Target struct {
 	// /sys/fs/cgroup/system.slice/myapp.service: only processes are traced that are in it,
 	// or below it, when a probe fires. It is one of version 2, or of a hierarchy of version 1 with the
 	// controller pids, memory, devices, freezer, cpu or blkio. The kernel decides, so that it does not matter when
-	// a process starts or is moved, or how soon it ends. Like Comm and Exe, it is for
+	// a process starts or is moved, or how soon it ends. With [Options.Rescan] each rescan looks up the
+	// path again: a service that starts again has another group there. Like Comm and Exe, it is for
 	// generated programs, but it can be combined with PIDs.
 	// A path with '*', '?' or '[' names several, as [path.Match] has it, from the root of the
 	// hierarchy or from where that is mounted: "kubepods.slice/*". Groups that are made later count.

@@ -23,12 +23,17 @@ type selection struct {
 	selected.Processes
 	path   string         // of the executable; "" for any
 	last   exeFile        // in exe
+	group  string         // the path of the control group; "" for any
+	lastIn groupID        // in Cgroup
 	groups *cgroups.Watch // of containers; nil for any
 }
 
 // exeFile identifies an executable's inode by the kernel's numbers; zero means
 // none.
 type exeFile struct{ Device, Inode uint64 }
+
+// groupID identifies a control group of version 2; zero means none.
+type groupID struct{ ID, Level uint64 }
 
 // exeAt returns the file that a path leads to.
 func exeAt(path string) (exeFile, error) {
@@ -72,18 +77,23 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 		return nil, &SelectionError{"Cgroup", err}
 	} else if v1 != "" {
 		groups = &container.Selector{Glob: v1}
-	} else if o.Cgroup != "" {
-		group, err := process.OpenCgroup(o.Cgroup)
-		if err != nil {
-			return nil, &SelectionError{"Cgroup", err}
-		}
-		s.Cgroup, s.Level = group.ID, int32(group.Level)
+	} else {
+		s.group = o.Cgroup
 	}
 	defer func() {
 		if err != nil {
 			s.Close()
 		}
 	}()
+	if s.group != "" {
+		s.Cgroup, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_cgroup", Type: ebpf.Array, KeySize: 4, ValueSize: 16, MaxEntries: 1})
+		if err != nil {
+			return nil, fmt.Errorf("create the map of the control group: %w", err)
+		}
+		if err := s.refreshGroup(); err != nil {
+			return nil, &SelectionError{"Cgroup", err}
+		}
+	}
 	if groups != nil {
 		if s.groups, err = cgroups.Open(*groups, container.Names{}); err != nil {
 			return nil, &SelectionError{groupsOption(groups), err}
@@ -98,7 +108,7 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("create the map of the executable: %w", err)
 		}
-		if err := s.Refresh(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
+		if err := s.refreshExe(); err != nil && !(o.Await && errors.Is(err, os.ErrNotExist)) {
 			return nil, &SelectionError{"Exe", err}
 		}
 	}
@@ -131,7 +141,8 @@ func groupsOption(s *container.Selector) string {
 }
 
 // Refresh selects the file that the path leads to now, since a file may be built or
-// installed during tracing, and the control groups that have been made. A nil selection has none.
+// installed during tracing, the control group at its path, since a service that starts again has
+// another one, and the control groups that have been made. A nil selection has none.
 func (s *selection) Refresh() error {
 	if s == nil {
 		return nil
@@ -141,6 +152,34 @@ func (s *selection) Refresh() error {
 			return err
 		}
 	}
+	if err := s.refreshGroup(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return s.refreshExe()
+}
+
+// refreshGroup selects the control group that is at the path now.
+func (s *selection) refreshGroup() error {
+	if s.Cgroup == nil {
+		return nil
+	}
+	group, err := process.OpenCgroup(s.group)
+	if err != nil {
+		return err
+	}
+	id := groupID{group.ID, uint64(group.Level)}
+	if id == s.lastIn {
+		return nil
+	}
+	if err := s.Cgroup.Put(uint32(0), id); err != nil {
+		return fmt.Errorf("select the control group: %w", err)
+	}
+	s.lastIn = id
+	return nil
+}
+
+// refreshExe selects the executable that is at the path now.
+func (s *selection) refreshExe() error {
 	if s.Exe == nil {
 		return nil
 	}
@@ -158,6 +197,9 @@ func (s *selection) Refresh() error {
 func (s *selection) Close() {
 	if s == nil {
 		return
+	}
+	if s.Cgroup != nil {
+		s.Cgroup.Close()
 	}
 	if s.Exe != nil {
 		s.Exe.Close()

@@ -24,10 +24,9 @@ type Processes struct {
 	Comm string           // of the first thread; "" for any
 	Exe  *ebpf.Map        // device and number of the executable's struct inode; nil for any
 	At   map[string]int32 // offsets in the kernel's structs
-	// Cgroup is the id of a control group of version 2, and Level how far it is below the
-	// root; 0 for any.
-	Cgroup uint64
-	Level  int32
+	// Cgroup has the id of a control group of version 2, and how far it is below the root, of 8
+	// bytes each; nil for any.
+	Cgroup *ebpf.Map
 	// Cgroups selects control groups, of which one contains the process; nil for any.
 	Cgroups *cgroups.Watch
 }
@@ -40,11 +39,12 @@ func (s *Processes) Only(context asm.Register, slot int16, exit string) (ins asm
 		return nil
 	}
 	emit := func(more ...asm.Instruction) { ins = append(ins, more...) }
-	if s.Cgroup != 0 {
+	if s.Cgroup != nil {
 		emit(
-			asm.Mov.Imm(asm.R1, s.Level),
+			asm.LoadMapValue(asm.R7, s.Cgroup.FD(), 0),
+			asm.LoadMem(asm.R1, asm.R7, 8, asm.DWord),
 			asm.FnGetCurrentAncestorCgroupId.Call(), // 0 if the task's own group is above the level
-			asm.LoadImm(asm.R1, int64(s.Cgroup), asm.DWord),
+			asm.LoadMem(asm.R1, asm.R7, 0, asm.DWord),
 			asm.JNE.Reg(asm.R0, asm.R1, exit),
 			asm.Mov.Reg(asm.R1, context),
 		)
