@@ -52,7 +52,7 @@ func (p *programs) kernelHook(probe *reader.Probe) query.Hook {
 	}
 	hook := query.Hook{Type: link.TrampolineOne.ProgramType(), Attach: when.Many(), Kernel: true}
 	if p.trampolineOf(probe) == link.TrampolineOne {
-		hook.Attach, hook.Function = when.Single(), probe.Kernel.Type
+		hook.Attach, hook.Function = when.Single(), probe.Kernel.Types().Type
 	}
 	return hook
 }

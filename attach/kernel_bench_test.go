@@ -101,7 +101,7 @@ func BenchmarkKernelAttach(b *testing.B) {
 			for _, site := range s.Plan() {
 				if site.Attached {
 					addresses = append(addresses, uintptr(site.Probe.Location))
-					ids = append(ids, site.Probe.Kernel.TypeID)
+					ids = append(ids, site.Probe.Kernel.Types().TypeID)
 				}
 			}
 			s.Close()

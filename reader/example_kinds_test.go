@@ -12,7 +12,7 @@ import (
 func describe(p *reader.Probe) {
 	switch {
 	case p.Kind.InKernel():
-		fn := p.Kernel
+		fn := p.Kernel.Types()
 		fmt.Println(p.Kind, p.Name, fn.Declaration)
 		for _, param := range fn.Params {
 			fmt.Println(" ", param.Name, param.Type, param.Size, param.Err)
@@ -20,7 +20,7 @@ func describe(p *reader.Probe) {
 		if p.Kind == reader.Kretprobe {
 			fmt.Println("  gone at the return:", fn.Gone)
 		}
-		if fn.Uncertain {
+		if p.Kernel.Uncertain {
 			fmt.Println("  another function has this name")
 		}
 	case p.Target != nil && p.Target.Typed.Known:
@@ -33,14 +33,14 @@ func describe(p *reader.Probe) {
 
 // A trampoline keeps arguments, but not every function can have one.
 func ExampleProbeKind_ByTrampoline() {
-	returned := func(fn *reader.KernelFunction) reader.ProbeKind {
+	returned := func(fn *reader.KernelTypes) reader.ProbeKind {
 		if fn.NoTrampoline != nil {
 			fmt.Println(fn.NoTrampoline)
 			return reader.Kretprobe
 		}
 		return reader.Fexit
 	}
-	for _, fn := range []*reader.KernelFunction{{Type: "vfs_read", TypeID: 4711}, {NoTrampoline: errors.New("its types are not known")}} {
+	for _, fn := range []*reader.KernelTypes{{Type: "vfs_read", TypeID: 4711}, {NoTrampoline: errors.New("its types are not known")}} {
 		kind := returned(fn)
 		fmt.Println(kind, kind.ByTrampoline())
 	}
@@ -54,13 +54,15 @@ func ExampleProbeKind_ByTrampoline() {
 
 // Functions of the kernel have their arguments by its types, others by debugging information.
 func ExampleProbeKind_InKernel() {
-	write := reader.KernelFunction{
+	write := reader.KernelTypes{
 		Declaration: "ssize_t vfs_write(struct file *file, size_t count)",
+		Args:        "8@%rdi 8@%rsi",
 		Params:      []reader.KernelParam{{Name: "file", Type: "struct file *", Size: 8, Pointer: true}, {Name: "count", Type: "size_t", Size: 8}},
 	}
-	p := reader.Probe{Kind: reader.Kprobe, Kernel: &write}
+	p := reader.Probe{Kind: reader.Kprobe, Kernel: reader.NewKernelFunction(func() reader.KernelTypes { return write })}
 	p.Name = "vfs_write"
 	describe(&p)
+	fmt.Println(p.ArgsText())
 	handle := reader.Function{Typed: &reader.Typed{
 		Known:     true,
 		Arguments: []reader.Variable{{Name: "req.path", Type: "char *", Kind: reader.String, Behind: true, Argument: true}},
@@ -73,6 +75,7 @@ func ExampleProbeKind_InKernel() {
 	// kprobe vfs_write ssize_t vfs_write(struct file *file, size_t count)
 	//   file struct file * 8 <nil>
 	//   count size_t 8 <nil>
+	// 8@%rdi 8@%rsi
 	// uprobe handle
 	//   req.path char * behind a pointer: true bit: 0 [] 0 0
 	//   retval mode behind a pointer: false bit: 0 [{ON 7}] 0 0

@@ -1,16 +1,51 @@
 package reader
 
-// KernelFunction describes the arguments of a function of the kernel, at its entry, or its result, or the
-// fields of a tracepoint.
+import "sync"
+
+// KernelFunction describes a function of the kernel, at its entry or its return, or a tracepoint.
 type KernelFunction struct {
+	// Fields are those of a Tracepoint's record. A value is at Offset; with Memory, the
+	// elements or the text are there. With Follow, a word at Offset says by its lower half where they are,
+	// FollowOffset bytes further in the record, and by its upper half how many bytes.
+	Fields []Variable
+	// Err says why nothing is known of a Tracepoint, nil if its fields are known.
+	Err error
+	// Uncertain says that the kernel does not say which of several functions of this name can be
+	// traced.
+	Uncertain bool
+
+	describe func() KernelTypes
+	once     sync.Once
+	types    *KernelTypes
+}
+
+// NewKernelFunction returns a function that describe describes. It is called once, when somebody asks
+// for Types: who only counts the calls of a thousand functions needs no types of theirs.
+func NewKernelFunction(describe func() KernelTypes) *KernelFunction {
+	return &KernelFunction{describe: describe}
+}
+
+// Types returns what the kernel's types say of a function: nothing of a Tracepoint, nor of a function in
+// a recording.
+func (k *KernelFunction) Types() *KernelTypes {
+	k.once.Do(func() {
+		types := KernelTypes{Err: k.Err}
+		if k.describe != nil {
+			types, k.describe = k.describe(), nil
+		}
+		k.types = &types
+	})
+	return k.types
+}
+
+// KernelTypes describes the arguments of a function of the kernel, at its entry, or its result.
+type KernelTypes struct {
 	// Declaration is the function as C declares it, empty if its types are not known.
 	Declaration string
 	// Params are the arguments at the entry, or retval at the return; at Fexit both.
 	Params []KernelParam
-	// Fields are those of a Tracepoint's record, and nothing else is. A value is at Offset; with Memory, the
-	// elements or the text are there. With Follow, a word at Offset says by its lower half where they are,
-	// FollowOffset bytes further in the record, and by its upper half how many bytes.
-	Fields []Variable
+	// Args says where these are, as a note does: [Probe.Arguments] parses it.
+	Args string
 	// Gone are the arguments that the return no longer has.
 	Gone []string
 	// Err says why nothing is known of its arguments, nil if they are known.
@@ -22,12 +57,9 @@ type KernelFunction struct {
 	// NoTrampoline says why no trampoline can be put there, as far as that is known before the kernel
 	// is asked.
 	NoTrampoline error
-	// Uncertain says that the kernel does not say which of several functions of this name can be
-	// traced.
-	Uncertain bool
 }
 
-// KernelParam is an argument or a result. Its place is in the probe's Args.
+// KernelParam is an argument or a result. Its place is in [KernelTypes.Args].
 type KernelParam struct {
 	Name, Type string
 	TypeID     uint32 // in the BTF of the function's module; 0 if there is none

@@ -148,9 +148,17 @@ func (k ProbeKind) InKernel() bool { return k >= Kprobe }
 // trampolines, and not by kprobes.
 func (k ProbeKind) ByTrampoline() bool { return k == Fentry || k == Fexit }
 
-// Arguments decodes Note.Args, anew on each call.
+// Arguments decodes Note.Args, or where a function of the kernel has its arguments, anew on each call.
 func (p *Probe) Arguments() []notes.Arg {
-	return notes.ParseArgs(notes.Machine(p.Machine), notes.Class(p.Class), p.Args)
+	return notes.ParseArgs(notes.Machine(p.Machine), notes.Class(p.Class), p.ArgsText())
+}
+
+// ArgsText returns Note.Args, for a function of the kernel those of its types.
+func (p *Probe) ArgsText() string {
+	if p.Args == "" && p.Kernel != nil {
+		return p.Kernel.Types().Args
+	}
+	return p.Args
 }
 
 // Live is a probe's place in a process.

@@ -229,7 +229,7 @@ func TestTrampolines(t *testing.T) {
 		want   bool
 	}{{"vfs_read", 1, true}, {"vfs_read", 2, false}, {"printk", 1, false}, {"by_value", 1, false}, {"init_once", 1, false}, {"unknown", 1, false}} {
 		p := table.Probe(&Function{Name: tt.name, Module: Kernel, Copies: tt.copies}, reader.Fentry, tt.name)
-		if err := p.Kernel.NoTrampoline; (err == nil) != tt.want {
+		if err := p.Kernel.Types().NoTrampoline; (err == nil) != tt.want {
 			t.Errorf("%s, of %d: %v, want a trampoline: %v", tt.name, tt.copies, err, tt.want)
 		}
 	}

@@ -29,16 +29,23 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 	if f.Copies > 1 {
 		p.Name = fmt.Sprintf("%s@%#x", name, f.Address)
 	}
-	k := &reader.KernelFunction{Uncertain: f.Uncertain}
-	p.Kernel = k
+	called := p.Name
+	p.Kernel = reader.NewKernelFunction(func() reader.KernelTypes { return t.describe(f, kind, called) })
+	p.Kernel.Uncertain = f.Uncertain
+	return p
+}
+
+// describe returns what is known of a function's arguments, or of its result. Other messages name it as
+// called.
+func (t *Table) describe(f *Function, kind reader.ProbeKind, called string) (k reader.KernelTypes) {
 	proto, err := t.Prototype(f)
 	if err != nil {
 		k.Err, k.NoTrampoline = err, fmt.Errorf("%w, which a trampoline takes: kprobe: needs none", err)
-		return p
+		return k
 	}
 	k.Declaration, k.Type, k.TypeID = proto.String(f.Name), proto.Type, proto.ID
 	if f.Copies > 1 {
-		k.NoTrampoline = fmt.Errorf("%d functions have its name, and the kernel's types do not say which one is meant: kprobe:%s", f.Copies, p.Name)
+		k.NoTrampoline = fmt.Errorf("%d functions have its name, and the kernel's types do not say which one is meant: kprobe:%s", f.Copies, called)
 	}
 	// The kernel refuses these by the function's type: kernel/bpf/btf.c, btf_distill_func_proto.
 	switch {
@@ -78,8 +85,8 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 		}
 		k.Params = append(k.Params, param)
 	}
-	p.Args = strings.Join(places, " ")
-	return p
+	k.Args = strings.Join(places, " ")
+	return k
 }
 
 func describe(a *Param) reader.KernelParam {
@@ -92,12 +99,16 @@ func describe(a *Param) reader.KernelParam {
 // Known returns what is known of a probe's arguments as a prototype, nil if it is not the kernel's
 // or nothing is known.
 func Known(p *reader.Probe) *prototype.Prototype {
-	if p == nil || p.Kernel == nil || p.Kernel.Err != nil || p.Kind == reader.Tracepoint {
+	if p == nil || p.Kernel == nil || p.Kind == reader.Tracepoint {
 		return nil
 	}
-	out := &prototype.Prototype{Provider: p.Provider, Name: p.Name}
-	for i := range p.Kernel.Params {
-		out.Params = append(out.Params, KnownParam(&p.Kernel.Params[i]))
+	types := p.Kernel.Types()
+	if types.Err != nil {
+		return nil
+	}
+	out := &prototype.Prototype{Provider: p.Provider, Name: p.Name, Params: make([]prototype.Param, 0, len(types.Params))}
+	for i := range types.Params {
+		out.Params = append(out.Params, KnownParam(&types.Params[i]))
 	}
 	return out
 }

@@ -45,6 +45,9 @@ func (s *Selector) MatchKernel(module, function string, address uint64) bool {
 	return s.Kind.InKernel() && s.function.match(function) && (s.Provider == "" || s.provider.match(module)) && (s.Address == 0 || s.Address == address)
 }
 
+// KernelPrefix returns how the names of all functions begin that s selects.
+func (s *Selector) KernelPrefix() string { return s.function.literal + s.function.prefix } // one of them
+
 // LiteralKernel returns the only function of the kernel that s names, if it has no wildcards.
 func (s *Selector) LiteralKernel() (function string, ok bool) {
 	return s.function.literal, s.Kind.InKernel() && s.function.tokens == nil

@@ -27,6 +27,9 @@ func TestKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if c.want && !strings.HasPrefix(c.function, s.KernelPrefix()) {
+			t.Errorf("%s names %s, which does not begin with %q", c.selector, c.function, s.KernelPrefix())
+		}
 		if got := s.MatchKernel(c.module, c.function, c.address); got != c.want {
 			t.Errorf("%s names %s of %s at %d: %t, want %t", c.selector, c.function, c.module, c.address, got, c.want)
 		}

@@ -111,7 +111,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	case b.leavesKernel(p):
 		key.args = ""
 	case p.Kernel != nil:
-		key.probe = kernelKey(p)
+		key.args, key.probe = p.ArgsText(), kernelKey(p)
 	case b.known(p) != nil:
 		key.probe = p.Provider + ":" + p.Name
 	}

@@ -30,9 +30,9 @@ func (b *Binder) leavesKernel(p *reader.Probe) bool {
 // kernelKey returns a string that differs between functions and tracepoints of the kernel whose arguments
 // differ in more than their places.
 func kernelKey(p *reader.Probe) string {
-	k := p.Kernel
-	if len(k.Fields) > 0 || k.Err != nil {
-		return fmt.Sprint(k.Fields, k.Err)
+	k := p.Kernel.Types()
+	if len(p.Kernel.Fields) > 0 || k.Err != nil {
+		return fmt.Sprint(p.Kernel.Fields, k.Err)
 	}
 	key := append([]byte(p.Provider), 0) // whose numbers of types they are
 	for _, name := range k.Gone {
@@ -54,7 +54,7 @@ func kernelKey(p *reader.Probe) string {
 // of Options.Args.
 func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	p := &s.Probe
-	known, args := b.known(p), p.Arguments()
+	known, args, types := b.known(p), p.Arguments(), p.Kernel.Types()
 	if known == nil {
 		for _, name := range b.Args.Names {
 			sc.Fields = append(sc.Fields, shape.Field{Name: name, Err: lacksKernel(p, name)})
@@ -68,7 +68,7 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	}
 	sc.bindKnown(known, args)
 	for i := range args {
-		if err := p.Kernel.Params[i].Err; err != nil {
+		if err := types.Params[i].Err; err != nil {
 			args[i].Err = err
 		}
 		b.Args.Retype(&args[i], sc.Fields[i].Name)
@@ -126,15 +126,16 @@ var errGone = errors.New("when a function of the kernel returns, its arguments a
 
 // lacksKernel returns why a function of the kernel has no such argument.
 func lacksKernel(p *reader.Probe, name string) error {
+	types := p.Kernel.Types()
 	var names []string
-	for i := range p.Kernel.Params {
-		names = append(names, p.Kernel.Params[i].Name)
+	for i := range types.Params {
+		names = append(names, types.Params[i].Name)
 	}
 	_, numbered := shape.ArgNumber(name)
 	switch {
-	case p.Kernel.Err != nil:
-		return p.Kernel.Err
-	case p.Kind == reader.Kretprobe && (numbered || slices.Contains(p.Kernel.Gone, name)):
+	case types.Err != nil:
+		return types.Err
+	case p.Kind == reader.Kretprobe && (numbered || slices.Contains(types.Gone, name)):
 		return errGone
 	case (p.Kind == reader.Kretprobe || p.Kind == reader.Fexit) && name == retval:
 		return errors.New("it returns nothing")

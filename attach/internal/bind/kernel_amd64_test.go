@@ -17,14 +17,15 @@ import (
 )
 
 // ofKernel returns a plan of functions of the kernel, of which each two differ in something that their
-// events show: in names, types, sizes and errors of arguments, and in what is known of them at all.
-func ofKernel() (plan site.Plan) {
-	param := func(change func(a *reader.KernelParam)) *reader.KernelFunction {
+// events show: in names, types, sizes and errors of arguments, and in what is known of them at all. asked
+// counts the functions of which somebody has asked for that.
+func ofKernel(asked *int) (plan site.Plan) {
+	param := func(change func(a *reader.KernelParam)) reader.KernelTypes {
 		a := reader.KernelParam{Name: "n", Type: "int", TypeID: 7, Size: 4, Signed: true}
 		change(&a)
-		return &reader.KernelFunction{Params: []reader.KernelParam{a}}
+		return reader.KernelTypes{Args: "-4@%edi", Params: []reader.KernelParam{a}}
 	}
-	for i, k := range []*reader.KernelFunction{
+	for i, k := range []reader.KernelTypes{
 		param(func(*reader.KernelParam) {}),
 		param(func(a *reader.KernelParam) { a.Name = "m" }),
 		param(func(a *reader.KernelParam) { a.TypeID, a.Type = 8, "unsigned int" }),
@@ -34,11 +35,8 @@ func ofKernel() (plan site.Plan) {
 		{Err: errors.New("nothing else is known")},
 	} {
 		p := reader.Probe{
-			Kind: reader.Kprobe, Kernel: k, Machine: elf.EM_X86_64, Class: elf.ELFCLASS64, Offset: uint64(i),
-			Note: notes.Note{Provider: "vmlinux", Name: fmt.Sprint("f", i), Args: "-4@%edi"},
-		}
-		if k.Err != nil {
-			p.Args = ""
+			Kind: reader.Kprobe, Kernel: reader.NewKernelFunction(func() reader.KernelTypes { *asked++; return k }), Machine: elf.EM_X86_64, Class: elf.ELFCLASS64, Offset: uint64(i),
+			Note: notes.Note{Provider: "vmlinux", Name: fmt.Sprint("f", i)},
 		}
 		plan = append(plan, site.Site{Report: site.Report{Probe: p}})
 	}
@@ -54,7 +52,7 @@ func TestKernelArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := len(ofKernel())
+	all := len(ofKernel(new(int)))
 	sums := func(wanted query.Computation) *Layout {
 		return &Layout{Layout: query.Layout{CPUs: 2, Wanted: wanted}}
 	}
@@ -75,7 +73,8 @@ func TestKernelArguments(t *testing.T) {
 		"count, --args":   {Binder{Aggregate: sums(query.Computation{}), Args: argument.Wanted{Names: []string{"n"}}}, all, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, plan := tt.binder, ofKernel()
+			asked := 0
+			b, plan := tt.binder, ofKernel(&asked)
 			b.KernelHook, b.MaxString = hook, 128
 			schemas, err := All(t.Context(), plan, &b)
 			if err != nil {
@@ -95,6 +94,47 @@ func TestKernelArguments(t *testing.T) {
 			if len(different) != tt.want || refused != tt.refuse {
 				t.Errorf("%d schemas, and %d sites are refused, want %d and %d", len(different), refused, tt.want, tt.refuse)
 			}
+			if tt.want == 1 && asked > 0 {
+				t.Errorf("the types of %d functions were asked for, which nothing needs", asked)
+			}
 		})
+	}
+}
+
+// TestKernelLayouts binds functions of the kernel for events. Those of which as many registers are recorded
+// share a program, whatever the registers hold; text is another matter.
+func TestKernelLayouts(t *testing.T) {
+	var plan site.Plan
+	for i, k := range []reader.KernelTypes{
+		{Args: "-4@%rdi 8@%rsi", Params: []reader.KernelParam{{Name: "fd", Type: "int", Size: 4, Signed: true}, {Name: "n", Type: "size_t", Size: 8}}},
+		{Args: "8@%rdi 1@%rsi", Params: []reader.KernelParam{{Name: "file", Type: "struct file *", Size: 8, Pointer: true}, {Name: "wait", Type: "bool", Size: 1, Bool: true}}},
+		{Args: "2@%rdi -8@%rsi", Params: []reader.KernelParam{{Name: "port", Type: "u16", Size: 2}, {Name: "off", Type: "loff_t", Size: 8, Signed: true}}},
+		{Args: "8@%rdi", Params: []reader.KernelParam{{Name: "file", Type: "struct file *", Size: 8, Pointer: true}}},
+		{Args: "8@%rdi 8@%rsi", Params: []reader.KernelParam{{Name: "file", Type: "struct file *", Size: 8, Pointer: true}, {Name: "name", Type: "char *", Size: 8, Pointer: true, Text: true}}},
+	} {
+		plan = append(plan, site.Site{Report: site.Report{Probe: reader.Probe{
+			Kind: reader.Kprobe, Kernel: reader.NewKernelFunction(func() reader.KernelTypes { return k }), Machine: elf.EM_X86_64, Class: elf.ELFCLASS64, Offset: uint64(i),
+			Note: notes.Note{Provider: "vmlinux", Name: fmt.Sprint("f", i)},
+		}}})
+	}
+	text, err := ParseStrings([]string{"name"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas, err := All(t.Context(), plan, &Binder{
+		KernelHook: func(*reader.Probe) query.Hook { return query.Hook{Type: ebpf.Kprobe, Kernel: true} }, MaxString: 128, Strings: text, Args: argument.Wanted{All: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range schemas {
+		for j := range i {
+			if same, want := schemas[i].Sig == schemas[j].Sig, i < 3; same != want {
+				t.Errorf("%d and %d share a program: %v, want %v", j, i, same, want)
+			}
+		}
+	}
+	if f := schemas[1].Fields[1]; f.Name != "wait" || f.Size != 1 || f.Kind != reader.Bool {
+		t.Errorf("the field %+v, want wait, a bool of a byte", f)
 	}
 }

@@ -3,6 +3,7 @@ package bind
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
@@ -85,7 +86,8 @@ func plainly(err error) error {
 // another kind there, if other sites of the same probe fit: no event of a probe is to be
 // missing from what is counted of it.
 func (b *Binder) bindOthers(plan site.Plan, schemas []*Schema) {
-	if b.Aggregate == nil {
+	misfit := func(s site.Site) bool { _, ok := s.Reason.(*Misfit); return ok }
+	if b.Aggregate == nil || !slices.ContainsFunc(plan, misfit) {
 		return
 	}
 	fits := map[string]bool{}

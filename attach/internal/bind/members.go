@@ -31,7 +31,7 @@ func (b *Binder) bindMembers(sc *Schema, p *reader.Probe, place func(i int) (ope
 	var strs []stringField
 	for _, name := range shown {
 		f, i := shape.Field{Name: name}, paramOf(p, name)
-		if m, err := kernfunc.MemberOf(p, &p.Kernel.Params[i], name); err != nil {
+		if m, err := kernfunc.MemberOf(p, &p.Kernel.Types().Params[i], name); err != nil {
 			f.Err = err
 		} else if op, err := place(i); err != nil {
 			f.Err = err
@@ -72,7 +72,7 @@ func (b *Binder) membersFollowed(p *reader.Probe) (names []string) {
 // paramOf returns which argument a path begins with, -1 if it is none.
 func paramOf(p *reader.Probe, path string) int {
 	head, _, _ := strings.Cut(path, ".")
-	return slices.IndexFunc(p.Kernel.Params, func(a reader.KernelParam) bool { return a.Name == head })
+	return slices.IndexFunc(p.Kernel.Types().Params, func(a reader.KernelParam) bool { return a.Name == head })
 }
 
 // errPattern is why a pattern follows nothing in the kernel.

@@ -28,7 +28,7 @@ func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input
 	}
 	if err != nil && p.Kernel != nil {
 		var none *shape.NoArgument
-		if why := lacksKernel(p, name); p.Kernel.Err != nil || errors.Is(why, errGone) || name == retval || !errors.As(err, &none) {
+		if why := lacksKernel(p, name); p.Kernel.Types().Err != nil || errors.Is(why, errGone) || name == retval || !errors.As(err, &none) {
 			return query.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, why)
 		}
 	}

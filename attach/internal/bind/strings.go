@@ -175,7 +175,7 @@ func lengthArg(p *reader.Probe, name string) *notes.Arg {
 	if p.Kernel != nil && p.Kind != reader.Kretprobe {
 		args := p.Arguments()
 		for i := range args {
-			if (shape.ArgName(i) == name || p.Kernel.Params[i].Name == name) && args[i].Err == nil {
+			if (shape.ArgName(i) == name || p.Kernel.Types().Params[i].Name == name) && args[i].Err == nil {
 				return &args[i]
 			}
 		}

@@ -65,7 +65,7 @@ func (b *Binder) bindTracepoint(sc *Schema, s *site.Site) {
 // pointers returns the tracepoint as a function whose arguments are its pointers: with the types of its format,
 // and by the names and types that Options.Args give them. at has the field of each.
 func (b *Binder) pointers(p *reader.Probe) (behind *reader.Probe, at []reader.Variable) {
-	kernel := &reader.KernelFunction{Err: p.Kernel.Err}
+	kernel := reader.KernelTypes{Err: p.Kernel.Err}
 	add := func(name, typ string, f *reader.Variable) {
 		kernel.Params = append(kernel.Params, reader.KernelParam{Name: name, Type: typ, Size: 8, Pointer: true})
 		at = append(at, *f)
@@ -84,7 +84,7 @@ func (b *Binder) pointers(p *reader.Probe) (behind *reader.Probe, at []reader.Va
 		}
 		add(c.Name, strings.TrimSpace(c.Kind+" "+c.Type)+" *", f)
 	}
-	behind = &reader.Probe{Note: p.Note, Kind: p.Kind, Kernel: kernel}
+	behind = &reader.Probe{Note: p.Note, Kind: p.Kind, Kernel: reader.NewKernelFunction(func() reader.KernelTypes { return kernel })}
 	return behind, at
 }
 

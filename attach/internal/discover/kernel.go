@@ -54,8 +54,18 @@ func (d *Search) kernel() error {
 	}
 	d.table = table
 	var kinds []selector.Kind
+	var prefixes []string
 	for kind, of := range kernelKinds {
-		if of != 0 && of != reader.Tracepoint && slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind == selector.Kind(kind) }) {
+		if of == 0 || of == reader.Tracepoint {
+			continue
+		}
+		was := len(prefixes)
+		for i := range d.selectors {
+			if s := &d.selectors[i]; s.Kind == selector.Kind(kind) {
+				prefixes = append(prefixes, s.KernelPrefix())
+			}
+		}
+		if len(prefixes) > was {
 			kinds = append(kinds, selector.Kind(kind))
 		}
 	}
@@ -63,6 +73,9 @@ func (d *Search) kernel() error {
 		f := &table.Functions[i]
 		if i%1024 == 0 && d.interrupted() {
 			return nil
+		}
+		if !begins(f, prefixes) { // most functions: nothing else is asked of them
+			continue
 		}
 		for _, kind := range kinds {
 			if name := d.namedKernel(f, kind); name != "" {
@@ -72,6 +85,21 @@ func (d *Search) kernel() error {
 		}
 	}
 	return nil
+}
+
+// begins reports whether a name of a function begins like one that a selector names.
+func begins(f *kernfunc.Function, prefixes []string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(f.Name, prefix) {
+			return true
+		}
+		for _, alias := range f.Aliases {
+			if strings.HasPrefix(alias, prefix) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // namedKernel returns the name by which selectors of a kind name a function, "" if none does.
@@ -97,8 +125,7 @@ func (d *Search) namedKernel(f *kernfunc.Function, kind selector.Kind) (name str
 	return name
 }
 
-// nameBy returns the first of a function's names by which a selector names it, "" if it does not. It is
-// called for each function of the kernel.
+// nameBy returns the first of a function's names by which a selector names it, "" if it does not.
 func nameBy(s *selector.Selector, f *kernfunc.Function) string {
 	if s.MatchKernel(f.Module, f.Name, f.Address) {
 		return f.Name

@@ -90,7 +90,7 @@ func (pl *Planner) Plan(p *reader.Probe, pid int) Decision {
 			s.note("the kernel has several functions of this name, and does not say which of them can be traced")
 		}
 		if s.Reason = p.SiteErr; p.Kernel != nil && p.Kind.ByTrampoline() {
-			s.Reason = p.Kernel.NoTrampoline
+			s.Reason = p.Kernel.Types().NoTrampoline
 		}
 		s.Path = ""
 		return s.Decision

@@ -128,8 +128,12 @@ func (s *Signature) dropIndirects() {
 	}
 }
 
-// Read adds an operand to the records and returns its slot.
+// Read adds an operand to the records and returns its slot. The slot of a register has the whole word, and
+// the field knows how much of it is the value: sites that differ in nothing else share code.
 func (s *Signature) Read(op operand.Operand) (slot int) {
+	if op.Kind == operand.Register {
+		op.Size = 8
+	}
 	s.Operands = append(s.Operands, op)
 	s.Slots = len(s.Operands)
 	return s.Slots - 1

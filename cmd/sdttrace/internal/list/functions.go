@@ -56,9 +56,10 @@ func variablesOf(p *reader.Probe) (all []listedVariable) {
 			}
 		}
 	case p.Kernel != nil:
-		for i := range p.Kernel.Params {
-			a := &p.Kernel.Params[i]
-			out := listedVariable{Name: a.Name, Type: a.Type, Argument: p.Kind != reader.Kretprobe && (p.Kind != reader.Fexit || i < len(p.Kernel.Params)-1 || a.Name != "retval")}
+		params := p.Kernel.Types().Params
+		for i := range params {
+			a := &params[i]
+			out := listedVariable{Name: a.Name, Type: a.Type, Argument: p.Kind != reader.Kretprobe && (p.Kind != reader.Fexit || i < len(params)-1 || a.Name != "retval")}
 			if a.Err != nil {
 				out.Reason = a.Err.Error()
 			}
