@@ -83,13 +83,58 @@ func (e *Enum) Add(name string, value int64) {
 	e.values[name] = value
 }
 
-// NameOf returns the name of a value, empty if it has none.
-func (e *Enum) NameOf(value int64) string { return e.names[value] }
+// NameOf returns the name of a value, empty if it has none. If the names are those of single bits, several
+// are joined as A|B.
+func (e *Enum) NameOf(value int64) string {
+	name, ok := e.names[value]
+	if ok || value <= 0 || !e.flags() {
+		return name
+	}
+	var all []string
+	for _, one := range e.order {
+		if v := e.values[one]; single(v) && value&v != 0 {
+			all = append(all, one)
+			value &^= v
+		}
+	}
+	if value != 0 {
+		return ""
+	}
+	return strings.Join(all, "|")
+}
 
-// Value returns the value of a name.
-func (e *Enum) Value(name string) (int64, bool) {
-	v, ok := e.values[name]
-	return v, ok
+// minFlags is how many bits have names in an enumeration of flags: one of two values may as well be 1 and 2.
+const minFlags = 3
+
+// flags reports whether all values are bits, or none of them.
+func (e *Enum) flags() bool {
+	bits := 0
+	for v := range e.names {
+		switch {
+		case single(v):
+			bits++
+		case v != 0:
+			return false
+		}
+	}
+	return bits >= minFlags
+}
+
+func single(v int64) bool { return v > 0 && v&(v-1) == 0 }
+
+// Value returns the value of a name, also of several bits as NameOf writes them.
+func (e *Enum) Value(name string) (all int64, ok bool) {
+	if v, ok := e.values[name]; ok || !e.flags() {
+		return v, ok
+	}
+	for one := range strings.SplitSeq(name, "|") {
+		v, ok := e.values[one]
+		if !ok {
+			return 0, false
+		}
+		all |= v
+	}
+	return all, true
 }
 
 // Names returns the names in the order of their declaration.
