@@ -252,3 +252,47 @@ func TestKernelMembers(t *testing.T) {
 		}
 	}
 }
+
+// TestKernelBitFields reads and compares bit fields of a structure in the kernel: what a socket's options say.
+func TestKernelBitFields(t *testing.T) {
+	needs.Kprobes(t)
+	const reuse, port = "sock.sk.__sk_common.skc_reuse", "sock.sk.__sk_common.skc_reuseport"
+	own := functionsOf(os.Getpid(), port+" == 1")
+	own.Follow = []string{reuse, port}
+	s, err := attach.Open(t.Context(), []string{"kprobe:inet_listen"}, own)
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := range 4 {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for option, on := range map[int]int{unix.SO_REUSEADDR: i & 1, unix.SO_REUSEPORT: i >> 1} {
+			if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, on); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := unix.Listen(fd, 1); err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(fd)
+	}
+	var got []string
+	for _, ev := range drain(t, s) {
+		text := ""
+		for _, name := range []string{reuse, port} {
+			for _, a := range ev.Args {
+				if a.Name == name {
+					text += fmt.Sprint(a.Value, a.Err, " ")
+				}
+			}
+		}
+		got = append(got, text)
+	}
+	if want := []string{"0 <nil> 1 <nil> ", "1 <nil> 1 <nil> "}; fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -27,6 +27,9 @@ func describe(p *reader.Probe) {
 		fmt.Println(p.Kind, p.Name)
 		for _, v := range slices.Concat(p.Target.Typed.Arguments, p.Target.Typed.Results, p.Casts) {
 			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit, v.Named, v.Count, v.Stride)
+			if v.Bits > 0 {
+				fmt.Println("    bits", v.BitsAbove, "to", v.BitsAbove+v.Bits-1)
+			}
 		}
 	}
 }
@@ -65,7 +68,7 @@ func ExampleProbeKind_InKernel() {
 	fmt.Println(p.ArgsText())
 	handle := reader.Function{Typed: &reader.Typed{
 		Known:     true,
-		Arguments: []reader.Variable{{Name: "req.path", Type: "char *", Kind: reader.String, Behind: true, Argument: true}},
+		Arguments: []reader.Variable{{Name: "req.path", Type: "char *", Kind: reader.String, Behind: true, Argument: true}, {Name: "req.level", Type: "unsigned int", Kind: reader.Uint, Size: 4, Behind: true, Bits: 5, BitsAbove: 3}},
 		Results:   []reader.Variable{{Name: "retval", Type: "mode", Kind: reader.Int, Size: 4, Named: []reader.NamedValue{{Name: "ON", Value: 7}}}},
 	}}
 	p = reader.Probe{Kind: reader.Uprobe, Target: &handle}
@@ -78,6 +81,8 @@ func ExampleProbeKind_InKernel() {
 	// 8@%rdi 8@%rsi
 	// uprobe handle
 	//   req.path char * behind a pointer: true bit: 0 [] 0 0
+	//   req.level unsigned int behind a pointer: true bit: 0 [] 0 0
+	//     bits 3 to 7
 	//   retval mode behind a pointer: false bit: 0 [{ON 7}] 0 0
 }
 

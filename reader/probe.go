@@ -113,6 +113,8 @@ type Variable struct {
 	Memory, Follow bool
 	FollowOffset   int64
 	Bit            int // of the register, with which the value begins
+	// Bits is how many bits of the Size bytes a bit field has, above BitsAbove others; 0 for other values.
+	Bits, BitsAbove int
 }
 
 // Of returns the instruction p as the first one of source code: called like that, and without

@@ -40,11 +40,13 @@ type Variable struct {
 	Memory, Follow bool
 	FollowOffset   int64
 	Bit            int // of the register, with which the value begins
+	// Bits is how many bits of the Size bytes a bit field has, above BitsAbove others; 0 for other values.
+	Bits, BitsAbove int
 }
 
 // newVariable returns v as this package shows it.
 func newVariable(v *debuginfo.Variable) Variable {
-	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err, Named: v.Named}
+	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Bits: int(v.Bits), BitsAbove: int(v.BitsAbove), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err, Named: v.Named}
 	out.Count, out.Stride = int(v.Count), int(v.Stride)
 	encoding := v.Encoding
 	if encoding == debuginfo.Array {

@@ -24,7 +24,17 @@ func sample(t testing.TB) []byte {
 	boolean := &btf.Typedef{Name: "bool", Type: &btf.Int{Name: "_Bool", Size: 1, Encoding: btf.Bool}}
 	char := &btf.Int{Name: "char", Size: 1, Encoding: btf.Signed}
 	u8 := &btf.Typedef{Name: "u8", Type: &btf.Int{Name: "unsigned char", Size: 1}}
-	file := &btf.Struct{Name: "file", Size: 64}
+	inner := &btf.Struct{Size: 8, Members: []btf.Member{
+		{Name: "mode", Type: &btf.Int{Name: "unsigned int", Size: 4}, Offset: 3, BitfieldSize: 9},
+		{Name: "level", Type: integer, Offset: 40, BitfieldSize: 5},
+	}}
+	file := &btf.Struct{Name: "file", Size: 64, Members: []btf.Member{
+		{Name: "plain", Type: integer},
+		{Name: "wide", Type: long, Offset: 64 + 7, BitfieldSize: 50},
+		{Name: "sync", Type: boolean, Offset: 64 + 57, BitfieldSize: 1},
+		{Name: "across", Type: integer, Offset: 128 + 30, BitfieldSize: 4},
+		{Type: inner, Offset: 192},
+	}}
 	pair := &btf.Struct{Name: "pair", Size: 16}
 	large := &btf.Struct{Name: "large", Size: 24}
 	how := &btf.Enum{Name: "how", Size: 4, Values: []btf.EnumValue{{Name: "READ", Value: 0}, {Name: "WRITE", Value: 1}}}
@@ -186,6 +196,37 @@ func TestRunningKernel(t *testing.T) {
 	}
 	if compared < 1000 {
 		t.Errorf("%d functions were compared", compared)
+	}
+}
+
+// TestBitFields checks where bit fields are, also those of a structure without a name.
+func TestBitFields(t *testing.T) {
+	types, err := readTypes(sample(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := &Table{types: &typeFiles{read: map[string]typeFile{Kernel: {types: types}}}}
+	proto, err := table.Prototype(&Function{Name: "vfs_read", Module: Kernel})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := describe(&proto.Params[0])
+	for path, want := range map[string]Member{
+		"file.plain": {Steps: []int64{0}, KernelParam: reader.KernelParam{Size: 4, Signed: true}},
+		"file.wide":  {Steps: []int64{8}, Bits: 50, BitsAbove: 7, KernelParam: reader.KernelParam{Size: 8, Signed: true}},
+		"file.sync":  {Steps: []int64{15}, Bits: 1, BitsAbove: 1, KernelParam: reader.KernelParam{Size: 1}},
+		"file.mode":  {Steps: []int64{24}, Bits: 9, BitsAbove: 3, KernelParam: reader.KernelParam{Size: 4}},
+		"file.level": {Steps: []int64{28}, Bits: 5, BitsAbove: 8, KernelParam: reader.KernelParam{Size: 4, Signed: true}},
+	} {
+		m, err := table.Member(Kernel, &file, path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		} else if !slices.Equal(m.Steps, want.Steps) || m.Bits != want.Bits || m.BitsAbove != want.BitsAbove || m.Size != want.Size || m.Signed != want.Signed {
+			t.Errorf("%s: %+v, want %+v", path, m, want)
+		}
+	}
+	if _, err := table.Member(Kernel, &file, "file.across"); err == nil || !strings.Contains(err.Error(), "in two words of its type") {
+		t.Errorf("file.across: error %v", err)
 	}
 }
 

@@ -15,6 +15,8 @@ type Member struct {
 	// Steps lead to it: an address is read at the argument plus each offset except the last, and
 	// takes the argument's place.
 	Steps []int64
+	// Bits is how many bits of the Size bytes a bit field has, above BitsAbove others; 0 for other members.
+	Bits, BitsAbove int
 	// Inside says that it is text in the structure itself, of up to Size bytes.
 	Inside bool
 }
@@ -59,15 +61,21 @@ func (t *Table) Member(module string, param *reader.KernelParam, path string) (*
 			return nil, fmt.Errorf("%s is a structure in registers, whose members are not read", here(n))
 		}
 		var known []string
-		offset, bits, next, ok := all.member(typ, names[n], &known, maxDepth)
-		switch {
-		case !ok:
+		at, bits, next, ok := all.member(typ, names[n], &known, maxDepth)
+		if !ok {
 			return nil, fmt.Errorf("%s has no member %s%s", here(n), names[n], selector.Nearly(names[n], known))
-		case bits > 0:
-			return nil, fmt.Errorf("%s is a bit field, which is not read", here(n+1))
 		}
-		m.Steps[len(m.Steps)-1] += int64(offset)
-		id = next
+		id, m.Bits = next, int(bits)
+		if bits > 0 {
+			word, _ := all.param("", next)
+			size := uint32(8 * word.Size)
+			if size == 0 || size > 64 || at%size+bits > size {
+				return nil, fmt.Errorf("%s is a bit field in two words of its type, which is not read", here(n+1))
+			}
+			m.BitsAbove = int(at % size)
+			at -= at % size
+		}
+		m.Steps[len(m.Steps)-1] += int64(at / 8)
 	}
 	leaf, ok := all.param(path, id)
 	switch typ, _ := all.bare(id); {
@@ -86,19 +94,19 @@ func (t *Table) Member(module string, param *reader.KernelParam, path string) (*
 	return m, nil
 }
 
-// member looks for a member of a structure or union, and in those without a name that it has. bits
-// is the size of a bit field, 0 for another member. known gets the names that there are.
-func (t *types) member(of typ, name string, known *[]string, depth int) (offset, bits, id uint32, ok bool) {
+// member looks for a member of a structure or union, and in those without a name that it has. at is its first
+// bit, and bits the size of a bit field, 0 for another member. known gets the names that there are.
+func (t *types) member(of typ, name string, known *[]string, depth int) (at, bits, id uint32, ok bool) {
 	for i := range of.parts {
 		part := of.body[12*i:]
 		order := of.in.order
-		called, typeID, at := of.in.string(order.Uint32(part)), order.Uint32(part[4:]), order.Uint32(part[8:])
-		bits = 0
+		called, typeID := of.in.string(order.Uint32(part)), order.Uint32(part[4:])
+		at, bits = order.Uint32(part[8:]), 0
 		if of.flag {
 			at, bits = at&0xffffff, at>>24
 		}
 		if called == name && called != "" {
-			return at / 8, bits, typeID, true
+			return at, bits, typeID, true
 		}
 		if called != "" {
 			*known = append(*known, called)
@@ -108,8 +116,8 @@ func (t *types) member(of typ, name string, known *[]string, depth int) (offset,
 		if !found || inner.kind != kindStruct && inner.kind != kindUnion || depth == 0 {
 			continue
 		}
-		if offset, bits, id, ok := t.member(inner, name, known, depth-1); ok {
-			return at/8 + offset, bits, id, true
+		if further, bits, id, ok := t.member(inner, name, known, depth-1); ok {
+			return at + further, bits, id, true
 		}
 	}
 	return 0, 0, 0, false

@@ -16,7 +16,8 @@ import (
 // [*filter.Error].
 func bindCondition(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
 	c, err := expr.Check(func(name string, isString bool) (filter.Value, error) {
-		in, err := sc.Input(p, name, isString)
+		enum := sc.enumOf(name)
+		in, err := sc.Input(p, name, isString && enum == nil) // a name stands for a number, of any size
 		if err != nil {
 			return filter.Value{}, err
 		}
@@ -26,7 +27,7 @@ func bindCondition(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
 		sc.Sig.Inputs = append(sc.Sig.Inputs, in)
 		sc.compared = append(sc.compared[:len(sc.Sig.Inputs)-1:len(sc.Sig.Inputs)-1], name)
 		v := filter.Value{Kind: in.FilterKind(), Size: in.Size, Index: len(sc.Sig.Inputs) - 1}
-		if enum := sc.enumOf(name); isString && enum != nil {
+		if isString && enum != nil {
 			v.Names = enum
 		}
 		if isString {

@@ -166,7 +166,7 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument
 		case sc.Sig.Reads()+1+reads+str.reads() > record.MaxReads:
 			f.Err = errTooMany
 		default:
-			f.Source, f.Size, f.Read = shape.FromRecord, op.Size, sc.Sig.Read(op)
+			f.Source, f.Size, f.Read = shape.FromRecord, op.ValueSize(), sc.Sig.Read(op)
 			f.Offset = record.Slot(f.Read)
 			if str != nil {
 				strs = append(strs, stringField{i, str})

@@ -97,6 +97,7 @@ func (sc *Schema) bindMember(f *shape.Field, m *kernfunc.Member, op operand.Oper
 		}
 	}
 	op.Size, op.Pointer = uint8(size), 8
+	op = op.Field(m.Bits, m.BitsAbove, m.Signed)
 	if m.Inside && err == nil {
 		op, err = op.Added(m.Steps[len(steps)])
 	}
@@ -113,7 +114,7 @@ func (sc *Schema) bindMember(f *shape.Field, m *kernfunc.Member, op operand.Oper
 		f.Kind = reader.Bool
 	}
 	sc.name(&param)
-	f.Source, f.Size, f.Read = shape.FromRecord, op.Size, sc.Sig.Read(op)
+	f.Source, f.Size, f.Read = shape.FromRecord, op.ValueSize(), sc.Sig.Read(op)
 	f.Offset = record.Slot(f.Read)
 	return m.Text
 }

@@ -75,6 +75,11 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 	if above := 64 - 8*int32(op.Size); op.Follow && pointer > op.Size { // what is left of the address
 		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.LSh.Imm(asm.R1, above), asm.RSh.Imm(asm.R1, above), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}
+	if op.Bits > 0 {
+		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord))
+		g.emit(op.LoadField(asm.R1)...)
+		g.emit(asm.StoreMem(dst, off, asm.R1, asm.DWord))
+	}
 	if op.Plus != 0 {
 		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.Add.Imm(asm.R1, int32(op.Plus)), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}

@@ -18,11 +18,23 @@ func (op *Operand) Load(dst, context asm.Register) asm.Instructions {
 				asm.Or.Reg(dst, asm.R4),
 			)
 		}
-		return ins
+		return append(ins, op.LoadField(dst)...)
 	case Address:
 		return op.LoadAddress(dst, context)
 	}
 	return nil
+}
+
+// LoadField returns the instructions that leave in dst only the bits of the value, extended by their sign.
+func (op *Operand) LoadField(dst asm.Register) asm.Instructions {
+	switch left, right := 64-int32(op.BitsAbove)-int32(op.Bits), 64-int32(op.Bits); {
+	case op.Bits == 0:
+		return nil
+	case op.BitsSigned:
+		return asm.Instructions{asm.LSh.Imm(dst, left), asm.ArSh.Imm(dst, right)}
+	default:
+		return asm.Instructions{asm.LSh.Imm(dst, left), asm.RSh.Imm(dst, right)}
+	}
 }
 
 // LoadAddress returns the instructions that put the address of an operand into dst. They also

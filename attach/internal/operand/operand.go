@@ -50,6 +50,35 @@ type Operand struct {
 
 	// Plus is added to the value that is read.
 	Plus int64
+
+	// Bits is how many bits of what is read are the value, above BitsAbove others and with a sign if
+	// BitsSigned; 0 for all. Programs make it a number of 8 bytes.
+	Bits, BitsAbove uint8
+	BitsSigned      bool
+}
+
+// ValueSize returns how many bytes the value has that programs make of the operand.
+func (op *Operand) ValueSize() uint8 {
+	if op.Bits > 0 {
+		return 8
+	}
+	return op.Size
+}
+
+// Field returns the operand for some bits of what op has.
+func (op Operand) Field(bits, above int, signed bool) Operand {
+	if bits == 0 {
+		return op
+	}
+	op.Bits, op.BitsAbove, op.BitsSigned = uint8(bits), uint8(above), signed
+	if op.Kind == Const {
+		op.Value <<= 64 - above - bits
+		if op.Value >>= 64 - bits; signed && op.Value>>(bits-1) != 0 {
+			op.Value |= ^uint64(0) << (bits - 1)
+		}
+		op.Size, op.Bits, op.BitsAbove, op.BitsSigned = 8, 0, 0, false
+	}
+	return op
 }
 
 // maxFurther bounds the addresses that are followed behind two others.

@@ -57,7 +57,7 @@ func OfVariable(v *reader.Variable, regs *Registers, p *reader.Probe, offset uin
 	default:
 		op.Kind = Address
 	}
-	return op, err
+	return op.Field(v.Bits, v.BitsAbove, v.Kind == reader.Int), err
 }
 
 // Part returns how a part of the value of op is read, whose place v has relative to register 0: the
@@ -87,7 +87,7 @@ func (op Operand) Part(v *reader.Variable, c elf.Class) (Operand, error) {
 		if op.Kind == Const && op.Size < 8 {
 			op.Value &= 1<<(8*op.Size) - 1
 		}
-		return op, nil
+		return op.Field(v.Bits, v.BitsAbove, v.Kind == reader.Int), nil
 	case op.Size != word:
 		return op, fmt.Errorf("the argument has %d bytes, and an address %d", op.Size, word)
 	case op.Follow || op.Kind == Memory && v.Follow:
@@ -104,7 +104,7 @@ func (op Operand) Part(v *reader.Variable, c elf.Class) (Operand, error) {
 	if v.Follow {
 		op.Follow, op.FollowDisp = true, v.FollowOffset
 	}
-	return op, nil
+	return op.Field(v.Bits, v.BitsAbove, v.Kind == reader.Int), nil
 }
 
 // address returns the operand whose value is the address of op's.

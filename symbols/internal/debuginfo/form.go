@@ -36,6 +36,7 @@ const (
 	attrLocation       = 0x02
 	attrName           = 0x03
 	attrByteSize       = 0x0b
+	attrBitOffset      = 0x0c
 	attrBitSize        = 0x0d
 	attrStmtList       = 0x10
 	attrLowPC          = 0x11

@@ -23,13 +23,14 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 		name   string
 		offset uint64
 		typ    typ
+		bits   bitField
 	}
 	var all []member
 	t.each(v.unit.info, func(e *entry) bool {
 		if e.off != t.off && e.depth == 0 || len(all) >= maxMembers {
 			return false
 		}
-		if e.depth != 1 || e.tag != tagMember || e.get(attrBitSize).form != 0 || e.get(attrDataBitOffset).form != 0 {
+		if e.depth != 1 || e.tag != tagMember {
 			return true
 		}
 		loc := e.get(attrMemberLocation)
@@ -43,7 +44,11 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 		}
 		n := &node{info: t.info, unit: t.unit, entry: entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}
 		if of := v.typeOf(n); of.node != nil {
-			all = append(all, member{t.info.string(t.unit, e.get(attrName)), offset, of})
+			m := member{name: t.info.string(t.unit, e.get(attrName)), offset: offset, typ: of}
+			if size := e.get(attrBitSize); size.form != 0 {
+				m.bits, m.offset = bitFieldOf(e, offset, size.num, of.size())
+			}
+			all = append(all, m)
 		}
 		return true
 	})
@@ -66,6 +71,13 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 				continue
 			}
 		}
-		v.value(name+"."+m.name, argument, m.typ, func(offset, size uint64) (Place, error) { return where(m.offset+offset, size) }, nested, follow)
+		v.bits = m.bits
+		v.value(name+"."+m.name, argument, m.typ, func(offset, size uint64) (Place, error) {
+			if m.bits.err != nil {
+				return Place{}, m.bits.err
+			}
+			return where(m.offset+offset, size)
+		}, nested, follow)
+		v.bits = bitField{}
 	}
 }

@@ -39,6 +39,8 @@ type Variable struct {
 	Interface bool
 	Err       error        // why there is no value
 	Named     []NamedValue // what its values are called, of an enumeration or of constants of Go
+	// Bits is how many bits of the Size bytes a bit field has, above BitsAbove others; 0 for other variables.
+	Bits, BitsAbove uint8
 }
 
 // Limits on the variables of an address.
@@ -66,6 +68,7 @@ type variables struct {
 	consts *constants
 
 	global, behind bool // what is being read
+	bits           bitField
 }
 
 // Variables returns the variables in scope at an address, the innermost first, and members of
@@ -206,6 +209,9 @@ func (v *variables) variable(name string, n *node) {
 
 func (v *variables) add(x Variable) {
 	x.Global, x.Behind = v.global, v.behind
+	if v.bits.size > 0 {
+		x.Bits, x.BitsAbove = v.bits.size, v.bits.above
+	}
 	if len(v.out) < maxVariables {
 		v.out = append(v.out, x)
 	}
