@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
 )
@@ -24,7 +25,8 @@ func newBenchCommand(stdout, _ io.Writer) *cobra.Command {
 		Short: "Measure what probes cost on this machine",
 		Long: `bench measures what probes cost a program on this machine: uprobes and uretprobes by the
 instruction that they are on, and USDT probes of a Go program by what becomes of their events.
-Each is shown in ns of CPU time and in system calls, whose time is measured as well.
+Each is shown in ns of CPU time, in system calls, whose time is measured as well, and in millions
+a second, by one thread and by as many as there are processors.
 It traces only itself.`,
 		Example: `  sdttrace bench
   sdttrace bench --duration 1m --json > bench.json    a line for each row and number of threads`,
@@ -37,6 +39,9 @@ It traces only itself.`,
 			ctx := cmd.Context()
 			var table bench.Table
 			write := func(s string) error {
+				if !asJSON {
+					s = screen.Fold(s, screen.Width(stdout), 2)
+				}
 				_, err := io.WriteString(stdout, s)
 				return output.Error(err)
 			}

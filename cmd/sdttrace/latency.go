@@ -32,7 +32,7 @@ those of --fields, and at the end the starts that hang; with --top N, the N slow
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first
   sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99
-  sdttrace latency uprobe:./srv:handle uretprobe:./srv:handle     how long a function takes
+  sdttrace latency uprobe:./srv:handle            how long a function takes, up to its uretprobe
   sdttrace latency a:sent b:received --key machine,id             between processes
   sdttrace latency a:b a:c --steps 0,10ms,500us --from day.usdt`,
 	does: func(f *traceFlags) deed { return &latencies{sums: sums{traceFlags: f, value: "latency"}} },
@@ -67,7 +67,7 @@ func (d *latencies) take(args []string) ([]string, error) {
 	if len(args) == 1 {
 		args = session.SplitProbes(args[0])
 	}
-	for entry, ret := range map[string]string{"kprobe:": "kretprobe:", "fentry:": "fexit:", "tracepoint:syscalls:sys_enter_": "tracepoint:syscalls:sys_exit_"} {
+	for entry, ret := range map[string]string{"uprobe:": "uretprobe:", "kprobe:": "kretprobe:", "fentry:": "fexit:", "tracepoint:syscalls:sys_enter_": "tracepoint:syscalls:sys_exit_"} {
 		if rest, ok := strings.CutPrefix(args[0], entry); ok && len(args) == 1 {
 			args = []string{args[0], ret + rest} // the calls of a function, or a system call
 		}
@@ -76,7 +76,7 @@ func (d *latencies) take(args []string) ([]string, error) {
 	case len(args) > 2:
 		return nil, fmt.Errorf("latency takes two probes, START and END: %s is one too many", args[2])
 	case len(args) < 2 || args[0] == "" || args[1] == "":
-		return nil, errors.New("name two probes: latency START END")
+		return nil, errors.New("name two probes: latency START END, or one function: latency uprobe:PATH:FUNC")
 	}
 	d.start, d.end = args[0], args[1]
 	return args, nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/bench"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -45,4 +46,22 @@ func TestRun(t *testing.T) {
 		t.Errorf("advice: %s", advice)
 	}
 	t.Logf("%s\n%s\n%s", table.Head(), text.String(), advice)
+}
+
+// TestTable checks that rows stand below what is above them, in a terminal of 60 columns.
+func TestTable(t *testing.T) {
+	var table bench.Table
+	head := table.Head()
+	head = head[strings.LastIndexByte(head, '\n')+1:]
+	threads := bench.Threads()
+	var row string
+	for _, n := range threads {
+		row += table.Add(bench.Row{Group: bench.USDT, Name: "printed, shared memory", Threads: n, Nanos: 11653.4, Syscalls: 0.0039512, Rate: 85812, Stddev: 11200})
+	}
+	lines := strings.Split(strings.TrimSpace(row), "\n")
+	row = "  " + strings.TrimSpace(lines[len(lines)-1])
+	const want = "  printed, shared memory 11653  0.00395  0.0858 ± 13 %"
+	if !strings.HasPrefix(row, want) || utf8.RuneCountInString(row) > 60 || len(threads) > 1 && utf8.RuneCountInString(row) != utf8.RuneCountInString(head) {
+		t.Errorf("got %q below %q, want %q", row, head, want)
+	}
 }

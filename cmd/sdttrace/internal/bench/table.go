@@ -14,7 +14,7 @@ import (
 // titles are what stands above the rows of a group.
 var titles = map[Group]string{
 	Program: "A program",
-	Kernel:  "A function with an empty BPF program, by its first instruction",
+	Kernel:  "A function with an empty BPF program, by first instruction",
 	USDT:    "A USDT probe that Go declares",
 }
 
@@ -37,9 +37,9 @@ func (t *Table) Head() string {
 	all := Threads()
 	most := ""
 	if n := all[len(all)-1]; n > 1 {
-		most = fmt.Sprintf("%d threads", n)
+		most = fmt.Sprintf("by %d", n) // threads
 	}
-	return fmt.Sprintf("%s. Times are CPU time of one.\n\n%-24s %10s %8s   %-16s %s", Machine(), "", "ns", "syscalls", "M/s", most)
+	return fmt.Sprintf("%s. Times are CPU time of one.\n\n%-24s%6s%9s  %-13s%6s", Machine(), "", "ns", "syscalls", "M/s", most)
 }
 
 // Add returns the lines that a row completes, if any; the last row of a thing has the most threads.
@@ -62,13 +62,17 @@ func (t *Table) Add(r Row) string {
 	}
 	fmt.Fprintf(&b, "  %-22s", t.first.Name)
 	if r.Err != "" {
-		fmt.Fprintf(&b, " %10s   %s\n", "-", r.Err)
+		fmt.Fprintf(&b, "%6s  %s\n", "-", r.Err)
 		return b.String()
 	}
 	f := t.first
-	fmt.Fprintf(&b, " %10s %8s   %-16s", number(f.Nanos, 3), number(f.Syscalls, 3), number(f.Rate/1e6, 3)+" ± "+number(f.Stddev/1e6, 2))
+	rate := number(f.Rate/1e6, 3)
+	if f.Rate > 0 {
+		rate += " ± " + number(100*f.Stddev/f.Rate, 1) + " %"
+	}
+	fmt.Fprintf(&b, "%6s%9s  %-13s", number(f.Nanos, 3), number(f.Syscalls, 3), rate)
 	if len(threads) > 1 {
-		fmt.Fprintf(&b, " %s", number(r.Rate/1e6, 3))
+		fmt.Fprintf(&b, "%6s", number(r.Rate/1e6, 3))
 	}
 	if r.Lost > 0 {
 		fmt.Fprintf(&b, ", %s %% lost", number(100*r.Lost, 2))

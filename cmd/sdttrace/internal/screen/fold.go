@@ -22,6 +22,10 @@ func Fold(text string, columns, hang int) string {
 			b.WriteString(line + "\n")
 			continue
 		}
+		if command, what, ok := example(line); ok {
+			b.WriteString(Fold(command+"\n      # "+what+"\n", columns, hang))
+			continue
+		}
 		below := cell(line)
 		if indent := indentOf(line); below <= indent || below > columns/2 {
 			below = indent + hang
@@ -69,6 +73,12 @@ func Join(text string) string {
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// example splits an example of a command from what it says about it, which stands behind three blanks.
+func example(line string) (command, what string, ok bool) {
+	command, what, ok = strings.Cut(line, "   ")
+	return command, strings.TrimLeft(what, " "), ok && strings.HasPrefix(command, "  sdttrace ")
 }
 
 // indentOf counts the blanks at the beginning of a line.

@@ -17,7 +17,7 @@ func TestFold(t *testing.T) {
 		{summary, 90, 2, summary},
 		{summary, 30, 2, "sdttrace: 12 pairs; 24 events,\n  0 lost;\n  a-word-that-is-wider-than-the-terminal-is-whole\n  end\n"},
 		{"  --by A    a group for each\n", 24, 0, "  --by A    a group for\n            each\n"},
-		{"  sdttrace count --by pid    busiest\n", 25, 0, "  sdttrace count --by pid\n  busiest\n"},
+		{"  sdttrace count --by pid    busiest\n", 25, 0, "  sdttrace count --by pid\n      # busiest\n"},
 		{"µµµµ µµµµ\n\n", 9, 0, "µµµµ µµµµ\n\n"},
 	} {
 		if got := screen.Fold(c.text, c.columns, c.hang); got != c.want {
