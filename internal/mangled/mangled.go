@@ -57,7 +57,27 @@ func bounded(symbol string, length int, options []demangle.Option) (text string,
 	return text, ok && len(text) < 1<<most // a longer one has been cut
 }
 
-// Is reports whether a symbol may be one of C++ or Rust.
-func Is(symbol string) bool {
-	return strings.HasPrefix(symbol, "_Z") || strings.HasPrefix(symbol, "_R")
+// language is how a language's symbols begin, and what makes names of them.
+type language struct {
+	prefix string
+	source func(symbol string, options []demangle.Option) (text string, ok bool)
 }
+
+// languages are the languages whose symbols are read.
+var languages = []language{
+	{"_Z", cxx}, // also Rust's symbols before it had a scheme of its own
+	{"_R", rustV0},
+}
+
+// languageOf returns the language that a symbol may belong to, nil if there is none.
+func languageOf(symbol string) *language {
+	for i := range languages {
+		if strings.HasPrefix(symbol, languages[i].prefix) {
+			return &languages[i]
+		}
+	}
+	return nil
+}
+
+// Is reports whether a symbol may be one of a language that mangles its names.
+func Is(symbol string) bool { return languageOf(symbol) != nil }

@@ -14,16 +14,26 @@ var rust = regexp.MustCompile(`^_ZN.*17(h[0-9a-f]{16})E(\.|$)`)
 
 // plain returns what the demangler says about a symbol.
 func plain(symbol string, options []demangle.Option) (text string, ok bool) {
+	if l := languageOf(symbol); l != nil {
+		return l.source(symbol, options)
+	}
+	return "", false
+}
+
+// cxx reads symbols of C++, and of Rust before its own scheme.
+func cxx(symbol string, options []demangle.Option) (text string, ok bool) {
 	if hash := rust.FindStringSubmatch(symbol); hash != nil {
 		text, err := demangle.ToString(underscored(symbol), options...)
 		if err == nil && !strings.Contains(text, "::"+hash[1]) { // which C++ has
 			return text, true
 		}
 	}
-	if !strings.HasPrefix(symbol, "_R") {
-		text, err := demangle.ToString(symbol, options...)
-		return text, err == nil
-	}
+	text, err := demangle.ToString(symbol, options...)
+	return text, err == nil
+}
+
+// rustV0 reads symbols of Rust's own scheme.
+func rustV0(symbol string, options []demangle.Option) (text string, ok bool) {
 	text, err := demangle.ToString(separated(symbol), options...)
 	return strings.TrimSuffix(nameless.Replace(text), "::"), err == nil
 }

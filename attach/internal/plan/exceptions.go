@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/mangled"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -30,7 +31,7 @@ func (pl *Planner) throws(fn *reader.Function, obj *operand.Object) bool {
 	switch {
 	case by == throwsAny:
 		return !slices.Contains(fn.Symbols, "main") // what gets so far is caught there, or nowhere
-	case by == throwsMangled && slices.ContainsFunc(fn.Symbols, isMangled):
+	case by == throwsMangled && slices.ContainsFunc(fn.Symbols, mangled.Is):
 		return true
 	}
 	return slices.ContainsFunc(fn.Symbols, callsBack)
@@ -58,10 +59,6 @@ func throwerOf(f *safeelf.File) thrower {
 		return throwsMangled
 	}
 	return throwsNever
-}
-
-func isMangled(name string) bool {
-	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R")
 }
 
 // importsThrower reports whether a file imports what throws, or functions of C++ that are not the
@@ -92,7 +89,7 @@ func importsThrower(f *safeelf.File) bool {
 		text, _, _ := bytes.Cut(names[at:min(uint64(len(names)), uint64(at)+maxThrower)], []byte{0})
 		name := string(text)
 		standard := slices.ContainsFunc(standardNames, func(begin string) bool { return strings.HasPrefix(name, begin) })
-		if isMangled(name) && !standard || name == "__cxa_throw" || name == "__cxa_rethrow" {
+		if mangled.Is(name) && !standard || name == "__cxa_throw" || name == "__cxa_rethrow" {
 			return true
 		}
 	}
