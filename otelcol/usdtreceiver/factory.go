@@ -8,12 +8,12 @@ import (
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
+
+	"github.com/go-usdt/usdt/otelcol/usdtreceiver/internal/metadata"
 )
 
 // Type is what the receiver is called in the collector's file.
-var Type = component.MustNewType("usdt")
-
-const scopeName = "github.com/go-usdt/usdt/otelcol/usdtreceiver"
+var Type = metadata.Type
 
 // NewFactory returns the receiver's factory, which a distribution of the collector contains. It is also an
 // [xreceiver.Factory], for profiles.
@@ -27,7 +27,7 @@ func NewFactory() receiver.Factory {
 				}
 				return &metricsTask{trace: t}
 			})
-		}, component.StabilityLevelDevelopment),
+		}, metadata.MetricsStability),
 		xreceiver.WithLogs(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
 			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Logs == nil {
@@ -35,7 +35,7 @@ func NewFactory() receiver.Factory {
 				}
 				return &logsTask{trace: t}
 			})
-		}, component.StabilityLevelDevelopment),
+		}, metadata.LogsStability),
 		xreceiver.WithTraces(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
 			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Spans == nil {
@@ -43,7 +43,7 @@ func NewFactory() receiver.Factory {
 				}
 				return &spansTask{trace: t}
 			})
-		}, component.StabilityLevelDevelopment),
+		}, metadata.TracesStability),
 		xreceiver.WithProfiles(func(_ context.Context, set receiver.Settings, cfg component.Config, next xconsumer.Profiles) (xreceiver.Profiles, error) {
 			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
 				if t.Profiles == nil {
@@ -51,6 +51,6 @@ func NewFactory() receiver.Factory {
 				}
 				return &profilesTask{trace: t}
 			})
-		}, component.StabilityLevelDevelopment),
+		}, metadata.ProfilesStability),
 	)
 }

@@ -76,7 +76,8 @@ func (r *usdtReceiver) Shutdown(context.Context) error {
 		closeAll(r.running)
 	}
 	r.running = nil
-	return r.telemetry.Close()
+	r.telemetry.builder.Shutdown()
+	return nil
 }
 
 // keepers identifies the receiver among those of one collector.

@@ -2,6 +2,7 @@ package usdtreceiver
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -11,13 +12,14 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/otelcol/usdtreceiver/internal/metadata"
 )
 
 // telemetry is what the collector says of itself: what became of the events of each trace.
 type telemetry struct {
-	mu           sync.Mutex
-	traces       []*counts
-	registration metric.Registration
+	builder *metadata.TelemetryBuilder
+	mu      sync.Mutex
+	traces  []*counts
 }
 
 // counts are those of one trace.
@@ -44,14 +46,6 @@ const (
 // states are their words.
 var states = [...]string{stateAll: "all", stateSampled: "sampled", stateSuspended: "suspended", stateFailed: "failed"}
 
-// The metrics are described in metadata.yaml: stateMetric is 1 for what a trace does, suspensionsMetric
-// counts how often it was suspended, shareMetric is what it takes if that is bounded.
-const (
-	stateMetric       = "otelcol_usdt_state"
-	suspensionsMetric = "otelcol_usdt_suspensions"
-	shareMetric       = "otelcol_usdt_cpu_utilization"
-)
-
 // setShare keeps which part of its target's processor time a session takes.
 func (c *counts) setShare(part float64) { c.share.Store(math.Float64bits(part)) }
 
@@ -61,54 +55,59 @@ func (c *counts) setState(state int32) {
 	}
 }
 
-// eventsMetric counts events by outcome, as metadata.yaml describes it.
-const eventsMetric = "otelcol_usdt_events"
-
+// newTelemetry begins to give the metrics that metadata.yaml describes.
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
-	t := &telemetry{}
-	meter := set.MeterProvider.Meter(scopeName)
-	events, err := meter.Int64ObservableCounter(eventsMetric,
-		metric.WithDescription("Events of probes by what became of them."), metric.WithUnit("{event}"))
+	builder, err := metadata.NewTelemetryBuilder(set)
 	if err != nil {
 		return nil, err
 	}
-	state, err := meter.Int64ObservableGauge(stateMetric, metric.WithDescription("1 for what a trace does at the moment."), metric.WithUnit("1"))
-	if err != nil {
-		return nil, err
-	}
-	suspensions, err := meter.Int64ObservableCounter(suspensionsMetric, metric.WithDescription("How often traces were suspended."), metric.WithUnit("{suspension}"))
-	if err != nil {
-		return nil, err
-	}
-	share, err := meter.Float64ObservableGauge(shareMetric, metric.WithDescription("What a trace takes of its target's processor time, where max_cpu_percent bounds it."), metric.WithUnit("1"))
-	if err != nil {
-		return nil, err
-	}
-	t.registration, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for _, c := range t.traces {
-			st := c.stats()
-			for outcome, n := range map[string]uint64{
-				"fired": st.Fired, "received": st.Received, "lost": st.Lost, "filtered": st.Filtered, "missed": st.Missed, "unread": st.Unread,
-				"over_budget": c.overBudget.Load(), "refused": c.refused.Load(),
-			} {
-				o.ObserveInt64(events, int64(n), metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("outcome", outcome)))
-			}
-			now := c.state.Load()
-			for i, word := range states {
-				is := int64(0)
-				if int32(i) == now {
-					is = 1
+	t := &telemetry{builder: builder}
+	return t, errors.Join(
+		builder.RegisterUsdtEventsCallback(func(_ context.Context, o metric.Int64Observer) error {
+			t.each(func(c *counts) {
+				st := c.stats()
+				for outcome, n := range map[string]uint64{
+					"fired": st.Fired, "received": st.Received, "lost": st.Lost, "filtered": st.Filtered, "missed": st.Missed, "unread": st.Unread,
+					"over_budget": c.overBudget.Load(), "refused": c.refused.Load(),
+				} {
+					o.Observe(int64(n), metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("outcome", outcome)))
 				}
-				o.ObserveInt64(state, is, metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("state", word)))
-			}
-			o.ObserveInt64(suspensions, int64(c.suspensions.Load()), metric.WithAttributeSet(c.attributes))
-			o.ObserveFloat64(share, math.Float64frombits(c.share.Load()), metric.WithAttributeSet(c.attributes))
-		}
-		return nil
-	}, events, state, suspensions, share)
-	return t, err
+			})
+			return nil
+		}),
+		builder.RegisterUsdtStateCallback(func(_ context.Context, o metric.Int64Observer) error {
+			t.each(func(c *counts) {
+				now := c.state.Load()
+				for i, word := range states {
+					is := int64(0)
+					if int32(i) == now {
+						is = 1
+					}
+					o.Observe(is, metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("state", word)))
+				}
+			})
+			return nil
+		}),
+		builder.RegisterUsdtSuspensionsCallback(func(_ context.Context, o metric.Int64Observer) error {
+			t.each(func(c *counts) { o.Observe(int64(c.suspensions.Load()), metric.WithAttributeSet(c.attributes)) })
+			return nil
+		}),
+		builder.RegisterUsdtCPUUtilizationCallback(func(_ context.Context, o metric.Float64Observer) error {
+			t.each(func(c *counts) {
+				o.Observe(math.Float64frombits(c.share.Load()), metric.WithAttributeSet(c.attributes))
+			})
+			return nil
+		}),
+	)
+}
+
+// each calls f with the counts of each trace.
+func (t *telemetry) each(f func(*counts)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.traces {
+		f(c)
+	}
 }
 
 // newCounts begins to count for a trace, which may be of several signals.
@@ -122,8 +121,6 @@ func (t *telemetry) add(c *counts) {
 	defer t.mu.Unlock()
 	t.traces = append(t.traces, c)
 }
-
-func (t *telemetry) Close() error { return t.registration.Unregister() }
 
 // begin counts what a session does.
 func (c *counts) begin(tracer attach.Tracer) {
