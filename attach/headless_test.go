@@ -17,6 +17,45 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
+// awaitHeadless waits until the first thread of a process has ended.
+func awaitHeadless(t *testing.T, pid int) {
+	t.Helper()
+	end := time.Now().Add(time.Minute)
+	for shown := true; shown; {
+		if time.Now().After(end) {
+			t.Fatal("the first thread has not ended")
+		}
+		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown = len(maps) > 0
+	}
+}
+
+// TestHeadlessExe checks that a process is selected by the file that it runs when its first thread has
+// ended.
+func TestHeadlessExe(t *testing.T) {
+	needs.C(t)
+	path := filepath.Join(t.TempDir(), "headless")
+	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/headless.c", "-pthread")
+	p := start(t, exec.Command(path))
+	p.Do("1")
+	s := open(t, path+":headless:hit", &attach.Options{Target: attach.Target{Exe: path}})
+	p.Do("0")
+	awaitHeadless(t, p.PID())
+	p.Do("2")
+	p.Do("3")
+	var got []any
+	for _, ev := range drain(t, s) {
+		got = append(got, ev.Args[0].Value)
+	}
+	if d := cmp.Diff([]any{int64(0), int64(2), int64(3)}, got); d != "" {
+		t.Errorf("events (-want +got):\n%s", d)
+	}
+	checkSum(t, s)
+}
+
 // TestHeadless checks that a process whose first thread has ended, and whose memory the
 // kernel shows to nobody since, is not taken for one that has unmapped its files.
 func TestHeadless(t *testing.T) {
@@ -32,17 +71,7 @@ func TestHeadless(t *testing.T) {
 	machine := open(t, "headless:hit", &attach.Options{Rescan: time.Hour})
 	p.Do("2")
 	p.Do("0")
-	end := time.Now().Add(time.Minute)
-	for shown := true; shown; {
-		if time.Now().After(end) {
-			t.Fatal("the first thread has not ended")
-		}
-		maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", p.PID()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown = len(maps) > 0
-	}
+	awaitHeadless(t, p.PID())
 	for range 4 {
 		if err := errors.Join(s.Rescan(), machine.Rescan()); err != nil {
 			t.Fatal(err)

@@ -65,6 +65,9 @@ func (pid goneError) Unwrap() error { return os.ErrNotExist }
 type Empty int
 
 func (pid Empty) Error() string {
+	if threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", int(pid))); err == nil && len(threads) > 1 {
+		return fmt.Sprintf("process %d shows no memory, since its first thread has ended: its other threads can be traced by the file that they run", int(pid))
+	}
 	return fmt.Sprintf("process %d has no memory: it is a kernel thread or has ended", int(pid))
 }
 

@@ -84,9 +84,9 @@ func (s *Processes) Only(context asm.Register, slot int16, exit string) (ins asm
 	word := func(b []byte) asm.Instruction {
 		return asm.LoadImm(asm.R2, int64(binary.NativeEndian.Uint64(b)), asm.DWord)
 	}
-	emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
-	follow("group_leader")
 	if s.Comm != "" {
+		emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
+		follow("group_leader")
 		var name [CommSize]byte
 		copy(name[:], s.Comm)
 		// Bytes of an earlier, longer name may remain behind the NUL.
@@ -104,6 +104,8 @@ func (s *Processes) Only(context asm.Register, slot int16, exit string) (ins asm
 			asm.JEq.Imm(asm.R0, 0, exit),
 			asm.Mov.Reg(asm.R8, asm.R0),
 		)
+		// All threads have one memory, and the first one has none once it has ended.
+		emit(asm.FnGetCurrentTask.Call(), asm.Mov.Reg(asm.R7, asm.R0))
 		for _, member := range []string{"mm", "exe_file", "f_inode"} {
 			follow(member)
 		}
