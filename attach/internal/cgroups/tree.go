@@ -1,6 +1,7 @@
 package cgroups
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,10 +22,13 @@ type tree struct {
 	file  *os.File                            // inotify
 	ended chan struct{}
 
+	addWatch func(fd int, dir string, mask uint32) (int, error) // unix.InotifyAddWatch, except in tests
+
 	mu      sync.Mutex
 	paths   map[int32]string // watched directories, from the root
 	watches map[string]int32 // of these
 	err     error            // of what nobody waited for
+	partial bool             // a directory is not watched: what is made there has to be looked for
 }
 
 // open finds the groups that there are, and begins to wait for others.
@@ -32,7 +36,10 @@ func (t *tree) open(root string) error {
 	t.root, t.ended, t.paths, t.watches = root, make(chan struct{}), map[int32]string{}, map[string]int32{}
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	if err != nil {
-		return fmt.Errorf("watch control groups: %w", err)
+		return watchError(err)
+	}
+	if t.addWatch == nil {
+		t.addWatch = unix.InotifyAddWatch
 	}
 	t.file = os.NewFile(uintptr(fd), "inotify")
 	t.mu.Lock()
@@ -63,7 +70,22 @@ func (t *tree) refresh() error {
 	if failed := conn.Control(func(fd uintptr) { err = errors.Join(err, t.drain(int(fd))) }); failed != nil {
 		return failed
 	}
+	if t.partial {
+		t.partial = false
+		err = t.add("/") // what failed before fails again, or does not matter any more
+	}
 	return err
+}
+
+// watchError says which limit a watch exceeds.
+func watchError(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSPC):
+		err = fmt.Errorf("%w: raise the sysctl fs.inotify.max_user_watches", err)
+	case errors.Is(err, unix.EMFILE):
+		err = fmt.Errorf("%w: raise the sysctl fs.inotify.max_user_instances, or the limit of open files (ulimit -n)", err)
+	}
+	return fmt.Errorf("watch control groups: %w", err)
 }
 
 // follow handles what the kernel reports.
@@ -130,17 +152,17 @@ func (t *tree) reported(wd int32, mask uint32, name string) error {
 }
 
 // add watches a group and those below it, and reports them. A directory that is gone, or none, is
-// left out.
-func (t *tree) add(group string) error {
+// left out. One that cannot be watched is reported all the same.
+func (t *tree) add(group string) (failed error) {
 	dir := filepath.Join(t.root, group)
-	wd, err := t.watch(dir)
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	switch wd, err := t.watch(dir); {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return nil
+	case err != nil:
+		t.partial, failed = true, watchError(err)
+	default:
+		t.paths[wd], t.watches[group] = group, wd
 	}
-	if err != nil {
-		return fmt.Errorf("watch control groups: %w", err)
-	}
-	t.paths[wd], t.watches[group] = group, wd
 	if info, err := os.Stat(dir); err == nil { // else it is gone
 		if err := t.found(group, info.Sys().(*syscall.Stat_t).Ino); err != nil {
 			return err
@@ -148,16 +170,15 @@ func (t *tree) add(group string) error {
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil // it is gone
+		return failed // it is gone
 	}
 	for _, e := range entries {
 		if e.IsDir() {
-			if err := t.add(path.Join(group, e.Name())); err != nil {
-				return err
-			}
+			err := t.add(path.Join(group, e.Name()))
+			failed = cmp.Or(failed, err)
 		}
 	}
-	return nil
+	return failed
 }
 
 func (t *tree) watch(dir string) (wd int32, err error) {
@@ -167,7 +188,7 @@ func (t *tree) watch(dir string) (wd int32, err error) {
 	}
 	var n int
 	if failed := conn.Control(func(fd uintptr) {
-		n, err = unix.InotifyAddWatch(int(fd), dir, unix.IN_CREATE|unix.IN_DELETE|unix.IN_ONLYDIR)
+		n, err = t.addWatch(int(fd), dir, unix.IN_CREATE|unix.IN_DELETE|unix.IN_ONLYDIR)
 	}); failed != nil {
 		return 0, failed
 	}
@@ -185,8 +206,8 @@ func (t *tree) gone(group string) error {
 		// It may have ended by itself.
 		_ = conn.Control(func(fd uintptr) { _, _ = unix.InotifyRmWatch(int(fd), uint32(wd)) })
 		delete(t.paths, wd)
-		t.drop(group)
 	}
+	t.drop(group)
 	return t.add(group)
 }
 
