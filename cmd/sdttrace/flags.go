@@ -75,7 +75,7 @@ func (f *traceFlags) checkGiven() error {
 		return err
 	}
 	// Zero is no bound: a flag that sets none is left out.
-	for _, name := range []string{"size", "limit", "duration", "interval", "max-groups", "top", "max-string", "buffer", "every", "sample"} {
+	for _, name := range []string{"size", "limit", "last", "duration", "interval", "max-groups", "top", "max-string", "buffer", "every", "sample"} {
 		if flag := f.flags.Lookup(name); f.given(name) && strings.Trim(flag.Value.String(), "0sKMG") == "" {
 			return fmt.Errorf("--%s %s is not positive", name, flag.Value)
 		}

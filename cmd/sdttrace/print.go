@@ -31,7 +31,7 @@ After --signal QUIT Go's own dump has "unknown pc" for the goroutine that fired;
   sdttrace --stop --where 'n < 0' myapp:balance     stand still there, for gdb -p
   sdttrace --args arg0,arg1 'uprobe:./srv:http::Server::*'   functions
   sdttrace 'python:*' -- python3 script.py          a command, from start to end
-  sdttrace --json --from /var/crash 'myapp:*'       what recordings have kept`,
+  sdttrace --from /var/crash --last 20 'myapp:*'    the last events that recordings have kept`,
 	does: func(f *traceFlags) deed { return &printing{traceFlags: f} },
 }
 
@@ -41,10 +41,12 @@ type printing struct {
 	*traceFlags
 	fields format.Fields
 	pause  breakpoint.Breakpoint
+	last   int
 }
 
 func (d *printing) words(set word.Set) {
 	set.Add("fields", (*[]string)(&d.fields))
+	set.Add("last", &d.last)
 	set.Add("stop", &d.pause.Stop)
 	set.Add("signal", &d.pause.Signal)
 	d.target(set)
@@ -55,6 +57,9 @@ func (d *printing) words(set word.Set) {
 }
 
 func (d *printing) check([]string) error {
+	if d.given("last") && (d.given("limit") || d.pause.Set()) {
+		return errors.New("--last prints events when tracing has ended: it excludes --limit, --stop and --signal")
+	}
 	if d.pause.Set() {
 		switch flag := d.pause.Flag(); {
 		case d.given("fields"):
@@ -100,18 +105,18 @@ func (d *printing) open(ctx context.Context, probes []string, opts *attach.Optio
 
 // print writes events until there are enough or no more.
 func (f *printing) print(s *attach.Session, to *showing) error {
-	out := bufio.NewWriterSize(to.stdout, 64<<10)
+	out := f.lines(to.stdout, s)
 	var line []byte
 	n := uint64(0)
 	var first error // of an event; later events follow
 	for ev, err := range s.Events() {
 		if err != nil && ev.Probe == nil {
-			return errors.Join(err, out.Flush())
+			return errors.Join(err, out.end())
 		}
 		first = cmp.Or(first, err)
 		f.meanings.Event(&ev, f.output.Readable)
 		line = f.output.Event(line[:0], &ev)
-		if err := writeLine(out, line, s); err != nil {
+		if err := out.write(line); err != nil {
 			return output.Error(err)
 		}
 		if n++; n == f.limit {
@@ -126,7 +131,7 @@ func (f *printing) print(s *attach.Session, to *showing) error {
 			}
 		}
 	}
-	return errors.Join(first, output.Error(out.Flush()))
+	return errors.Join(first, output.Error(out.end()))
 }
 
 // conclude says which processes go on.
@@ -136,14 +141,14 @@ func (f *printing) conclude(s session.Session, stderr io.Writer) error {
 
 // printFields writes parts of events until there are enough lines or no more events.
 func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
-	out := bufio.NewWriterSize(stdout, 64<<10)
+	out := f.lines(stdout, s)
 	var line []byte
 	var p format.Picked
 	n, known := uint64(0), len(s.Plan()) > 0
 	var first error // of an event; later events follow
 	for v, err := range s.Views() {
 		if v == nil {
-			return errors.Join(err, out.Flush())
+			return errors.Join(err, out.end())
 		}
 		if !known {
 			if err := f.fields.Check(s, &f.meanings); err != nil {
@@ -153,7 +158,7 @@ func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 		}
 		first = cmp.Or(first, err, f.fields.Pick(v, &p, &f.meanings, f.output.Readable))
 		line = f.output.Fields(f.fields, line[:0], &p)
-		if err := writeLine(out, line, s); err != nil {
+		if err := out.write(line); err != nil {
 			return output.Error(err)
 		}
 		if len(line) == 0 {
@@ -163,13 +168,42 @@ func (f *printing) printFields(s *attach.Session, stdout io.Writer) error {
 			break
 		}
 	}
-	return errors.Join(first, output.Error(out.Flush()))
+	return errors.Join(first, output.Error(out.end()))
 }
 
-// writeLine writes a line, and all that have been written if no event is waiting.
-func writeLine(out *bufio.Writer, line []byte, s *attach.Session) error {
-	if _, err := out.Write(line); err != nil || !s.Idle() {
+// lines are written as events come, or the last ones at the end.
+type lines struct {
+	*bufio.Writer
+	last    *output.Last // nil for all
+	session *attach.Session
+}
+
+func (f *printing) lines(stdout io.Writer, s *attach.Session) *lines {
+	out := &lines{Writer: bufio.NewWriterSize(stdout, 64<<10), session: s}
+	if f.last > 0 {
+		out.last = output.NewLast(f.last)
+	}
+	return out
+}
+
+// write writes a line, and all that have been written if no event is waiting.
+func (l *lines) write(line []byte) error {
+	if l.last != nil {
+		_, err := l.last.Write(line)
 		return err
 	}
-	return out.Flush()
+	if _, err := l.Write(line); err != nil || !l.session.Idle() {
+		return err
+	}
+	return l.Flush()
+}
+
+// end writes what has not been written yet.
+func (l *lines) end() error {
+	if l.last != nil {
+		if _, err := l.last.WriteTo(l); err != nil {
+			return err
+		}
+	}
+	return l.Flush()
 }

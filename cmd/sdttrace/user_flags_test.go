@@ -54,6 +54,7 @@ func TestUserFlags(t *testing.T) {
 		"format":     {args: "--format json " + tick, prints: `"name":"tick"`},
 		"json":       {args: "--json " + tick, prints: `"tid":null`},
 		"limit":      {args: tick, prints: "flagged:tick seq="},
+		"last":       {args: "--last 1 --duration %TIME% flagged:tick", prints: "flagged:tick seq="},
 		"sample":     {args: "--sample 3 " + tick, prints: "flagged:tick seq="},
 		"stack":      {args: "--stack=dwarf " + tick, prints: "\tgithub.com/go-usdt/usdt/cmd/sdttrace.traced ("}, // by frame pointers, as ever
 		"fields":     {args: "--fields comm,load " + tick, prints: "traced load=0.5\n"},

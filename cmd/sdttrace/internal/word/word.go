@@ -35,6 +35,7 @@ var All = map[string]Word{
 	"where":    {"", "EXPR", "only events for which this condition holds, e.g. 'status >= 500'"},
 	"sample":   {"", "N", "only one in so many events, e.g. 100"},
 	"limit":    {"", "N", "end after this many events"},
+	"last":     {"", "N", "only the last N events, once tracing or the recording has ended"},
 	"duration": {"", "D", "end this long after the probes have been attached to, e.g. 10s"},
 
 	// Form of the output.
