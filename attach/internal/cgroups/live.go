@@ -40,6 +40,8 @@ type Live struct {
 	taken   map[uint64]bool
 	unsure  map[uint64]retry
 	said    map[uint64]uint64 // in verdicts
+	fired   map[uint64]bool   // groups that programs have seen
+	past    []uint64          // other groups that are gone, the oldest first
 	err     error
 }
 
@@ -64,7 +66,7 @@ const (
 // Name begins to name groups, and to decide tests on them.
 func Name(names container.Names, tests []Test) (_ *Live, err error) {
 	v1 := controller()
-	l := &Live{Table: NewTable(), names: names, tests: tests, stop: make(chan struct{}), taken: map[uint64]bool{}, unsure: map[uint64]retry{}, said: map[uint64]uint64{}}
+	l := &Live{Table: NewTable(), names: names, tests: tests, stop: make(chan struct{}), taken: map[uint64]bool{}, unsure: map[uint64]retry{}, said: map[uint64]uint64{}, fired: map[uint64]bool{}}
 	defer func() {
 		if err != nil {
 			l.Close()
@@ -248,7 +250,7 @@ func (l *Live) take() error {
 			continue
 		}
 		if path, whole := pathOf(entry[:]); whole {
-			l.taken[id] = true
+			l.taken[id], l.fired[id] = true, true
 			err = errors.Join(err, l.learn(id, path))
 		}
 	}
@@ -339,8 +341,23 @@ func (l *Live) decide(id uint64, g *container.Group) error {
 	return nil
 }
 
-// gone forgets what is needed only while there are processes in a group. Its names are kept.
+// maxPast is how many groups that are gone, and that no program has seen, keep their names: more than are
+// gone before take learns that a program has seen one.
+const maxPast = 4096
+
+// gone forgets what is needed only while there are processes in a group. The names of a group that
+// programs have seen are kept, since it may be in a key.
 func (l *Live) gone(id uint64) {
+	if id == 0 {
+		return // it was not known
+	}
+	l.past = append(l.past, id)
+	if len(l.past) > maxPast {
+		if oldest := l.past[0]; !l.fired[oldest] {
+			l.Table.Forget(oldest)
+		}
+		l.past = l.past[1:]
+	}
 	delete(l.unsure, id)
 	if _, known := l.said[id]; known {
 		_ = l.verdicts.Delete(id)

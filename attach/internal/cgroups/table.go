@@ -33,6 +33,13 @@ func (t *Table) Put(id uint64, g container.Group) {
 	t.groups[id] = g
 }
 
+// Forget removes what is known of a group.
+func (t *Table) Forget(id uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.groups, id)
+}
+
 // Of returns what is known of a group.
 func (t *Table) Of(id uint64) (g container.Group, known bool) {
 	if t == nil {
