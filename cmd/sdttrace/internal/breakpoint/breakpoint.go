@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -144,8 +145,9 @@ const (
 )
 
 func dispositionOf(pid int, sig syscall.Signal) disposition {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil || bytes.Contains(status, []byte("\nState:\tZ")) {
+	thread, _ := living(pid)
+	status, err := os.ReadFile(thread + "/status")
+	if thread == "" || err != nil {
 		return gone
 	}
 	in := func(set string) bool {
@@ -169,7 +171,22 @@ func dispositionOf(pid int, sig syscall.Signal) disposition {
 
 // standsStill reports whether a process is stopped, or held by a debugger.
 func standsStill(pid int) bool {
-	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, state, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" "))
-	return len(state) > 0 && (state[0] == 'T' || state[0] == 't')
+	_, state := living(pid)
+	return state == 'T' || state == 't'
+}
+
+// living returns the first thread of a process that has not ended, and its state; an empty path if there
+// is none.
+func living(pid int) (dir string, state byte) {
+	tasks := fmt.Sprintf("/proc/%d/task", pid)
+	threads, _ := os.ReadDir(tasks)
+	for _, thread := range threads {
+		dir := filepath.Join(tasks, thread.Name())
+		stat, _ := os.ReadFile(dir + "/stat")
+		_, words, _ := bytes.Cut(stat[max(0, bytes.LastIndexByte(stat, ')')):], []byte(" "))
+		if len(words) > 0 && words[0] != 'Z' && words[0] != 'X' {
+			return dir, words[0]
+		}
+	}
+	return "", 0
 }
