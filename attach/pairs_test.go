@@ -196,6 +196,32 @@ func checkWaiting(t *testing.T) {
 	}
 }
 
+// TestWaitingOfLatency counts the starts that have waited longer than a time.
+func TestWaitingOfLatency(t *testing.T) {
+	p := startChild(t, "latency")
+	p.Do("load")
+	l, err := attach.OpenLatency(t.Context(), "lat:start", "lat:end", &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	if err != nil {
+		needPrivileges(t, err)
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, command := range []string{"start 1 one", "start 2 two", "start 5 five", "end 2 two 200", "sleep 60"} {
+		p.Do("%s", command)
+	}
+	for longer, want := range map[time.Duration]uint64{0: 2, 50 * time.Millisecond: 2, time.Hour: 0} {
+		if got, err := l.Waiting(longer); got != want || err != nil {
+			t.Errorf("%d starts have waited longer than %v, %v, want %d", got, longer, err, want)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Waiting(0); !errors.Is(err, attach.ErrClosed) {
+		t.Errorf("after Close: %v, want ErrClosed", err)
+	}
+}
+
 // TestPairsOfGoroutines matches by the goroutine, which changes threads, and pairs within
 // pairs level by level.
 func TestPairsOfGoroutines(t *testing.T) { sharedToo(t, checkPairsOfGoroutines) }

@@ -54,3 +54,22 @@ func (p *Pairs) Waiting(longer time.Duration) ([]Pair, error) {
 	slices.SortStableFunc(all, func(a, b Pair) int { return cmp.Compare(b.Took, a.Took) })
 	return all, err
 }
+
+// Waiting returns how many starts have waited longer than this for their ends: what hangs. Calls that
+// the kernel matches itself are not among them (see [LatencyOptions.MaxPending]), nor starts that
+// come through shared memory or from recordings.
+func (l *Latency) Waiting(longer time.Duration) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return 0, fmt.Errorf("the aggregate is %w", ErrClosed)
+	}
+	if l.programs == nil || l.programs.maps == nil {
+		return 0, nil
+	}
+	now, err := clock.Now()
+	if err != nil {
+		return 0, fmt.Errorf("read the clock of starts: %w", err)
+	}
+	return l.programs.maps.Waiting(now() - min(now(), uint64(max(longer, 0))))
+}

@@ -123,6 +123,12 @@ func (d *sums) print(ctx context.Context, a session.Aggregate, to *showing) erro
 		Interval: d.interval, Table: format.Table{Keys: d.by, Of: of}, Shown: &d.shown, Order: &d.order,
 		Format: d.output, Meanings: &d.meanings, Unit: d.unit,
 	}
+	if l, ok := a.(*attach.Latency); ok && !d.quiet && d.replayed == nil {
+		o.Waiting = l.Waiting
+		o.Hang = func(starts uint64) {
+			fmt.Fprintf(to.stderr, "sdttrace: %d starts have waited longer than %v and have not ended\n", starts, d.interval)
+		}
+	}
 	return o.Print(ctx, a, to.stdout, to.screen)
 }
 

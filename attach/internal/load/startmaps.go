@@ -121,6 +121,15 @@ func countStarts(m *ebpf.Map) (total uint64, err error) {
 	return total, eachStarts(m, func(_ []byte, starts *query.Starts) { total += starts.Waiting(math.MaxUint64) })
 }
 
+// Waiting returns the number of starts from before a time that wait.
+func (m *Maps) Waiting(before uint64) (n uint64, err error) {
+	if m.Starts == nil {
+		return 0, nil
+	}
+	err = eachStarts(m.Starts, func(_ []byte, starts *query.Starts) { n += starts.Waiting(before) })
+	return n, err
+}
+
 // EachWaiting calls do with the time of each start that waits, and with the record that it has kept,
 // until do returns an error. Starts that do not pass the condition, or end meanwhile, are left out.
 func (m *Maps) EachWaiting(do func(at uint64, rec record.Record) error) (err error) {

@@ -26,7 +26,12 @@ type Output struct {
 	Format   *format.Format
 	Meanings *format.Meanings
 	Unit     func(attach.Plan) format.Unit // of the value
+	// Waiting returns how many starts have waited longer than a time, which Hang is told when that
+	// changes from one interval to the next; nil for sums without starts.
+	Waiting func(time.Duration) (uint64, error)
+	Hang    func(starts uint64)
 
+	hang   uint64 // what Hang was told last
 	to     io.Writer
 	out    *bufio.Writer
 	screen *screen.Screen // nil unless groups are drawn in place
@@ -57,6 +62,9 @@ func (o *Output) Print(ctx context.Context, a session.Aggregate, w io.Writer, on
 			if read, err := o.next(a, true); !read || err != nil {
 				return err
 			}
+			if err := o.sayHanging(); err != nil {
+				return err
+			}
 			continue
 		case <-a.Done():
 		case <-ctx.Done():
@@ -69,6 +77,19 @@ func (o *Output) Print(ctx context.Context, a session.Aggregate, w io.Writer, on
 		_, err := o.next(a, a.Via() == attach.ViaRecording)
 		return err
 	}
+}
+
+// sayHanging says how many starts have waited for longer than an interval.
+func (o *Output) sayHanging() error {
+	if o.Waiting == nil {
+		return nil
+	}
+	n, err := o.Waiting(o.Interval)
+	if err == nil && n != o.hang {
+		o.hang = n
+		o.Hang(n)
+	}
+	return err
 }
 
 // next reads the groups and writes them, and reports whether somebody still reads the output.
