@@ -64,7 +64,7 @@ test-most:
 # a command many times, and tests that decode many instructions. The race detector, under which a
 # command takes five times as long to start and code six times as long to decode, would find nothing
 # in them that it does not find in other tests.
-SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|ByStackOfManyEnded|CaplessRoot|Cgroup|Command(Dispositions|Unprivileged)|Corpus|CorpusRefused|CostOfFunctions|CutStack|Demo(Refused|Unprivileged)|EndedProcesses|EqualEvents|Expressions|Family(Executed|Killed)?|FullDisk|GoReturns(OfVersions)?|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|NoGrowth|NothingStays|Other|PairsModel|RecordingsDamaged|Scripts|Semaphores|SignalFlag|SignalTwice|StackOfEnded|Stop(Command|Flag)|SuiteUnprivileged|Terminate|Thousand|TracersKilled|UnknownGo|User))
+SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|ByStackOfManyEnded|CaplessRoot|Casts|Cgroup|Command(Dispositions|Unprivileged)|Corpus|CorpusRefused|CostOfFunctions|CutStack|Demo(Refused|Unprivileged)|EndedProcesses|EqualEvents|Expressions|Family(Executed|Killed)?|FullDisk|GoReturns(OfVersions)?|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|NoEvents|NoGrowth|NothingStays|Other|PairsModel|RecordingsDamaged|Scripts|Semaphores|SignalFlag|SignalTwice|StackOfEnded|Stop(Command|Flag)|SuiteUnprivileged|Terminate|Thousand|TracersKilled|UnknownGo|User))
 test-slow:
 	$(TEST) -run '^$(SLOW)$$' $(sort $(dir $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' .)))
 
