@@ -2,6 +2,9 @@ package targets_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,8 +62,6 @@ func TestPythonCollections(t *testing.T) {
 }
 
 // TestPythonCalls counts the returns of a function by its name, in the kernel.
-// (Python 3.11 fires function__entry only where an exception enters a
-// generator.)
 func TestPythonCalls(t *testing.T) {
 	needCalls(t)
 	p := start(t, findPython(t), "testdata/work.py")
@@ -89,5 +90,34 @@ func TestPythonCalls(t *testing.T) {
 	}
 	if st, err := a.Stats(); err != nil || st.Fired != st.Received+st.Lost+st.Filtered+st.Missed+st.Unread || st.Lost > 0 {
 		t.Errorf("stats %+v, %v, want all accounted for and none lost", st, err)
+	}
+}
+
+const pythonLines = `def one(n): return n
+def two(n):
+    return n
+for i in range(3): one(i); two(i)
+`
+
+// TestPythonLines shows what sdttrace says of CPython 3.11: while lines are traced, each call is
+// entered, and a function on a single line has no event of its line; each call returns.
+func TestPythonLines(t *testing.T) {
+	needCalls(t)
+	script := filepath.Join(t.TempDir(), "lines.py")
+	if err := os.WriteFile(script, []byte(pythonLines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	python := findPython(t)
+	got := map[string]int{}
+	where := fmt.Sprintf("filename == %q && function != %q", script, "<module>")
+	for _, ev := range traceCommand(t, []string{python + ":python:function__*", python + ":python:line"}, where, python, script) {
+		got[fmt.Sprint(ev.Name, " ", argument(t, &ev, "function"), ":", argument(t, &ev, "lineno"))]++
+	}
+	want := map[string]int{
+		"function__entry one:1": 3, "function__return one:1": 3,
+		"function__entry two:2": 3, "line two:3": 3, "function__return two:3": 3,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("events (-want +got):\n%s", d)
 	}
 }
