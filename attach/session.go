@@ -30,11 +30,12 @@ type Session struct {
 type stream struct {
 	tracing
 
-	clock     clock.Clock // as it was when the session was opened; each reader has its own
-	room      int         // in bytes, of the kernel's ring buffer; 0 without one
-	paired    bool        // records are starts and ends, which are matched
-	elsewhere bool        // records are read by the caller, see EventOptions.Ring
-	stopped   atomic.Bool // nothing records any more
+	clock     clock.Clock   // as it was when the session was opened; each reader has its own
+	room      int           // in bytes, of the kernel's ring buffer; 0 without one
+	paired    bool          // records are starts and ends, which are matched
+	elsewhere bool          // records are read by the caller, see EventOptions.Ring
+	stopped   atomic.Bool   // nothing records any more
+	stopping  atomic.Uint64 // when Stop was called first, by the clock of records
 
 	reading sync.Mutex // of what follows
 	ended   bool       // the source has no more records
@@ -123,6 +124,9 @@ func (s *stream) begin(ctx context.Context, selectors []string, o *settings, lay
 // Stop detaches from all sites. Events yields the events that have fired until
 // then and ends.
 func (s *stream) Stop() error {
+	if now, err := clock.Now(); err == nil { // an error shows in Waiting
+		s.stopping.CompareAndSwap(0, now())
+	}
 	err := s.attached.Close()
 	err = cmp.Or(err, s.source.Stop())
 	s.stopped.Store(true)

@@ -12,9 +12,10 @@ import (
 )
 
 // Waiting returns the starts that have waited longer than this for their ends, the longest first:
-// what hangs. Such a [Pair] has no End, whose Probe is nil, and Took is the time until now; in
-// recordings, until their last event that was read. Starts that do not pass the conditions that apply to them are left out.
-// Until [Pairs.Close] it can be called after [Pairs.Stop] as well, and from another goroutine than All.
+// what hangs. Such a [Pair] has no End, whose Probe is nil, and Took is the time until now; after
+// [Pairs.Stop], until Stop was called, since later ends are not seen; in recordings, until their last
+// event that was read. Starts that do not pass the conditions that apply to them are left out.
+// It can be called until [Pairs.Close], and from another goroutine than All.
 // Starts that come through shared memory or from recordings are known once All has read them.
 func (p *Pairs) Waiting(longer time.Duration) ([]Pair, error) {
 	p.mu.Lock()
@@ -28,7 +29,9 @@ func (p *Pairs) Waiting(longer time.Duration) ([]Pair, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the clock of starts: %w", err)
 		}
-		latest = now()
+		if latest = p.stopping.Load(); latest == 0 {
+			latest = now()
+		}
 	}
 	d := p.decoder()
 	var all []Pair
