@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -121,8 +123,22 @@ func TestReadme(t *testing.T) {
 	if m == nil {
 		t.Fatal("README has no commands for the collector")
 	}
+	alone(t)
 	answers(t, string(m[2]), strings.Fields(string(m[1]))...)
 	answers(t, "localhost:8889/metrics", "--config", "deploy/collector.yaml")
+}
+
+// alone waits until no other run of the test has the ports that the files of the repository name.
+func alone(t *testing.T) {
+	t.Helper()
+	lock, err := os.OpenFile(filepath.Join(os.TempDir(), "usdt-otelcol-ports"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lock.Close() })
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // answers runs the collector in the repository's root until it answers, and all traces have been
