@@ -33,8 +33,8 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		}
 	}
 	if in.Kind != "" {
-		kind, ok := functions[in.Kind]
-		if !ok {
+		kind, ok := reader.ParseProbeKind(in.Kind)
+		if !ok || kind == reader.USDT {
 			return fmt.Errorf("decode an event: %q is no kind of function", in.Kind)
 		}
 		out.Probe = &reader.Probe{Kind: kind}
@@ -46,9 +46,6 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	*e = out
 	return nil
 }
-
-// functions are the kinds of probes that JSON names.
-var functions = map[string]reader.ProbeKind{reader.Uprobe.String(): reader.Uprobe, reader.Uretprobe.String(): reader.Uretprobe, reader.Kprobe.String(): reader.Kprobe, reader.Kretprobe.String(): reader.Kretprobe, reader.Fentry.String(): reader.Fentry, reader.Fexit.String(): reader.Fexit, reader.Tracepoint.String(): reader.Tracepoint}
 
 // frame is a frame in JSON.
 type frame struct {

@@ -56,6 +56,16 @@ func ExampleProbeKind_ByTrampoline() {
 }
 
 // Functions of the kernel have their arguments by its types, others by debugging information.
+func ExampleParseProbeKind() {
+	for _, word := range []string{"fexit", "probe"} {
+		kind, ok := reader.ParseProbeKind(word)
+		fmt.Println(kind == reader.Fexit, ok)
+	}
+	// Output:
+	// true true
+	// false false
+}
+
 func ExampleProbeKind_InKernel() {
 	write := reader.KernelTypes{
 		Declaration: "ssize_t vfs_write(struct file *file, size_t count)",

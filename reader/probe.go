@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"os"
+	"slices"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -139,8 +140,14 @@ const (
 	Tracepoint                  // an event of the kernel
 )
 
-func (k ProbeKind) String() string {
-	return [...]string{"usdt", "uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", "fexit", "tracepoint"}[min(k, Tracepoint)]
+var probeKinds = [...]string{USDT: "usdt", Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe", Fentry: "fentry", Fexit: "fexit", Tracepoint: "tracepoint"}
+
+func (k ProbeKind) String() string { return probeKinds[min(k, Tracepoint)] }
+
+// ParseProbeKind returns the kind that has a word, and whether there is one.
+func ParseProbeKind(word string) (kind ProbeKind, ok bool) {
+	i := slices.Index(probeKinds[:], word)
+	return ProbeKind(max(i, 0)), i >= 0
 }
 
 // InKernel reports whether the site is in the kernel, and not in a file.

@@ -20,7 +20,7 @@ func Describe(p *reader.Probe, s *shape.Shape) *Site {
 
 func describeProbe(p *reader.Probe) Probe {
 	out := Probe{
-		Kind: probeKinds[p.Kind], Provider: p.Provider, Name: p.Name, Args: p.ArgsText(), Path: p.Path, BuildID: p.BuildID,
+		Kind: p.Kind.String(), Provider: p.Provider, Name: p.Name, Args: p.ArgsText(), Path: p.Path, BuildID: p.BuildID,
 		Machine: uint16(p.Machine), Class: uint8(p.Class), Location: p.Location, Offset: p.Offset, Go: p.IsGo(),
 	}
 	if p.Type != nil {

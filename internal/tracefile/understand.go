@@ -17,9 +17,9 @@ import (
 func (d *Site) probe() (*reader.Probe, error) {
 	p := &d.Probe
 	p.Provider, p.Name = shorten(p.Provider), shorten(p.Name)
-	kind, err := numberOf[reader.ProbeKind](probeKinds, p.Kind, "the kind of probe")
-	if err != nil {
-		return nil, err
+	kind, ok := reader.ParseProbeKind(p.Kind)
+	if !ok {
+		return nil, fmt.Errorf("the kind of probe %q is unknown", p.Kind)
 	}
 	out := &reader.Probe{
 		Note: notes.Note{Provider: p.Provider, Name: p.Name, Args: p.Args, Location: p.Location},
@@ -33,6 +33,7 @@ func (d *Site) probe() (*reader.Probe, error) {
 		out.Type = &reader.Type{}
 		for _, t := range p.Types {
 			f := reader.Field{Name: t.Name, CType: t.C, Offset: t.Offset, Size: t.Size, LenOffset: t.Length}
+			var err error
 			if f.Kind, err = numberOf[reader.FieldKind](kinds, t.Kind, "the kind of argument"); err != nil {
 				return nil, err
 			}
