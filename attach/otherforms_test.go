@@ -19,6 +19,7 @@ import (
 func TestOtherForms(t *testing.T) {
 	p := start(t, exec.Command(needs.Compile(t, "testdata/otherforms.c", "gcc", "-O1")))
 	const float, lacks = "it is a floating-point number of 8 bytes, and an integer elsewhere", "otherforms:p has no argument arg1: it has arg0, pid, tid, comm, cpu, uid, cgroup, container, pod"
+	const lacksKey = lacks + ", probe, stack"
 	for _, test := range []struct {
 		name       string
 		what       attach.Aggregation
@@ -37,9 +38,9 @@ func TestOtherForms(t *testing.T) {
 			name: "by number", what: attach.Count().By("arg1"),
 			groups: []string{
 				`{"by":{"arg1":-2},"count":3}`, `{"by":{"arg1":0},"count":1}`, `{"by":{"arg1":1},"count":1}`, `{"by":{"arg1":4},"count":1}`, `{"by":{"arg1":7},"count":3}`,
-				`{"by":{"arg1":null},"count":3,"errors":{"arg1":"` + float + `"}}`, `{"by":{"arg1":null},"count":3,"errors":{"arg1":"` + lacks + `"}}`,
+				`{"by":{"arg1":null},"count":3,"errors":{"arg1":"` + float + `"}}`, `{"by":{"arg1":null},"count":3,"errors":{"arg1":"` + lacksKey + `"}}`,
 			},
-			uncomputed: []string{"arg1 cannot be computed there, so that its events have a group without it: " + float, "arg1 cannot be computed there, so that its events have a group without it: " + lacks},
+			uncomputed: []string{"arg1 cannot be computed there, so that its events have a group without it: " + float, "arg1 cannot be computed there, so that its events have a group without it: " + lacksKey},
 		},
 		{
 			name: "by text", what: attach.Count().By("arg0[:3]"),

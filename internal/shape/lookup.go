@@ -33,15 +33,16 @@ func (s *Shape) Resolve(path string) (*Field, error) {
 }
 
 // NoArgument is the error for a path that begins with no argument. Its text names what
-// conditions and keys may name.
+// conditions may name and, where a key is sought, what keys may name.
 type NoArgument struct {
 	Has  []string
-	Name string // that it lacks
+	Keys []string // that stand for no argument, and that conditions do not know
+	Name string   // that it lacks
 }
 
 func (e *NoArgument) Error() string {
-	all := slices.Concat(e.Has, grammar.TaskKeys)
-	return "it has " + strings.Join(all, ", ") + selector.Nearly(e.Name, append(all, "stack"))
+	all := slices.Concat(e.Has, grammar.TaskKeys, e.Keys)
+	return "it has " + strings.Join(all, ", ") + selector.Nearly(e.Name, all)
 }
 
 // Lookup returns the field at the end of a path, and the shifts of its offset and of
@@ -56,7 +57,7 @@ func (s *Shape) Lookup(path string) (f *Field, at, index int, err error) {
 		return f, 0, 0, nil // also a variable's member, which is an argument of its own
 	}
 	if f = s.argument(path[:end]); f == nil {
-		return nil, 0, 0, &NoArgument{namesOf(s.Fields), path[:end]}
+		return nil, 0, 0, &NoArgument{Has: namesOf(s.Fields), Name: path[:end]}
 	}
 	for rest := path[end:]; rest != ""; {
 		if f = behind(f); f.Err != nil {

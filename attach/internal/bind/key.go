@@ -2,7 +2,9 @@ package bind
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/filter"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -23,9 +25,18 @@ func KeyStrings(keys []string) (args []StringArg) {
 }
 
 // IsFunctionKey reports whether a key stands for the function, or for what has it, at a site of p: they
-// are functions of files, or of the kernel.
+// are functions of files, inlined ones included, or of the kernel. Where code of a line has a variable of
+// that name, it stands for the variable.
 func IsFunctionKey(text string, p *reader.Probe) bool {
-	return (text == "func" || text == "module") && p.Kind != reader.USDT && p.Source == nil
+	line := p.Source != nil && p.Source.Line != ""
+	return (text == "func" || text == "module") && p.Kind != reader.USDT && !(line && argument.Find(p.Source.Variables, text) != nil)
+}
+
+// keysOf returns the keys at a site of p that stand neither for arguments nor for the task.
+func keysOf(p *reader.Probe) []string {
+	return slices.DeleteFunc([]string{"probe", "func", "module", query.Stack}, func(key string) bool {
+		return (key == "func" || key == "module") && !IsFunctionKey(key, p)
+	})
 }
 
 // GroupName returns what is the same at the sites of a probe in keys of groups: its name or, if groups
@@ -52,8 +63,11 @@ func (l *Layout) GroupName(p *reader.Probe) string {
 }
 
 // FunctionName returns the name of the function at a site, without the address by which the kernel's of
-// equal names are told apart.
+// equal names are told apart. An inlined function, and one that has a line, is called as its own code is.
 func FunctionName(p *reader.Probe) string {
+	if p.Source != nil {
+		return p.Source.Func
+	}
 	if p.Kind.InKernel() {
 		name, _ := selector.SplitAddress(p.Name)
 		return name
@@ -77,7 +91,7 @@ func (s *Schema) part(p *reader.Probe, text string) (part query.Part, err error)
 	}
 	if k.Computed() {
 		err = s.bindComputed(&part, &k, p)
-	} else if part.In, err = s.Input(p, k.Name, k.Fold != nil || k.Prefix > 0); err == nil {
+	} else if part.In, err = s.input(p, k.Name, k.Fold != nil || k.Prefix > 0, keysOf(p)); err == nil {
 		part.In.WidenFloat()
 		err = s.bindText(&part, &k, p)
 	}

@@ -19,10 +19,18 @@ import (
 // Input finds what name stands for at a site of p: what taskInput knows, an
 // argument's name, or argN. isString says that a string is wanted.
 func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input, error) {
+	return s.input(p, name, isString, nil)
+}
+
+// input is Input where a name may also be one of keys, which messages name.
+func (s *Schema) input(p *reader.Probe, name string, isString bool, keys []string) (query.Input, error) {
 	if in, ok, err := s.taskInput(name); ok {
 		return in, err
 	}
 	f, err := s.Resolve(name)
+	if none := (*shape.NoArgument)(nil); errors.As(err, &none) {
+		none.Keys = keys
+	}
 	if err != nil && name == "probe" {
 		return query.Input{}, fmt.Errorf("%s has no argument %[2]s, and conditions do not know the %[2]s: name it as PROBE, or an argument that no other has: %w", site.Name(p), name, err)
 	}
