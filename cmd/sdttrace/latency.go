@@ -27,9 +27,8 @@ var latencyVerb = verb{
 	about: `latency measures the time from the probe START to the probe END in the kernel, and adds it up, of all pairs
 or by --by. An END belongs to the last START that has none yet: of the same goroutine in Go, of the same call
 of a function, or of the same thread; with --key, of the same value of an argument. It shows count, sum, avg,
-min and max, or what --show names. --slower prints the pairs that took longer instead, with all arguments or
-those of --fields, and at the end the starts that hang; with --top N, the N slowest, the slowest first.
---interval also says how many starts have waited for longer than an interval.`,
+min and max, or what --show names. --slower prints the pairs that took longer instead, with arguments or
+--fields, and the starts that hang; with --top N, the N slowest. --interval also counts starts that hang.`,
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first
   sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99
