@@ -239,6 +239,7 @@ func TestPostgres(t *testing.T) {
 	t.Run("known", func(t *testing.T) { testKnownStatements(t, p.within(t)) })
 	t.Run("known locks", func(t *testing.T) { testKnownLocks(t, p.within(t)) })
 	t.Run("first look", func(t *testing.T) { testFirstLook(t, p.within(t)) })
+	t.Run("protocols", func(t *testing.T) { testProtocols(t, p.within(t)) })
 	t.Run("waiter", func(t *testing.T) { testWaiter(t, p.within(t)) })
 	t.Run("lock stacks", func(t *testing.T) { testLockStacks(t, p.within(t)) })
 	t.Run("lock waits by stack", func(t *testing.T) { testLockWaitsByStack(t, p.within(t)) })

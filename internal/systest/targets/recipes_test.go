@@ -177,6 +177,8 @@ func TestRecipes(t *testing.T) {
 	k.cook("query__done", 0, "", bench, `^[0-9:.]+ +\d{3,} `)
 	k.cook("--slower", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
 		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\dms|\d+(\.\d+)?s) postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done$`)
+	extended := func() { p.client("pgbench", "-n", "-M", "extended", "-t", "20") }
+	k.cook("sql(status)", 0, "", extended, `^ *20 .* "SELECT abalance FROM pgbench_accounts WHERE aid = \$1"$`)
 	k.cook("transaction__", 0, "", bench, `^ *\d\d+  "postgresql:transaction__start"$`, `^ *\d\d+  "postgresql:transaction__commit"$`)
 	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ +\d+ `)
 	k.cook("timeline", 0, "", bench)
