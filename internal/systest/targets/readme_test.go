@@ -147,7 +147,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 	k.cook("script.py", 0, "collect\n", nil, `python3?/\d+ python:gc__done collected=\d+$`)
 	k.cook("libc.so.6:read", 0, "", func() { needs.Run(t, "head", "-c", "100", "/dev/zero") }, `^[0-9:.]+ +\d+$`)
-	k.cook("uretprobe:./srv", 0, "", func() { needs.Run(t, filepath.Join(k.dir, "srv")) }, `^[0-9:.]+ +8( +\d[\d.]*[nµm]?s){4}$`)
+	k.cook("latency uprobe:./srv", 0, "", func() { needs.Run(t, filepath.Join(k.dir, "srv")) }, `^[0-9:.]+ +8( +\d[\d.]*[nµm]?s){4}$`)
 	k.cook("handler.go:40-60", 0, "", nil, `^ +8  "uprobe:srv:handler.go:42"$`)
 	k.cook("req.path", 0, "", nil, `^[0-9:.]+ srv/\d+ uprobe:srv:handler.go:42 req.path="/item/4" n=4$`)
 
