@@ -96,7 +96,7 @@ func lonely(p *attach.PairStats, where string, recorded bool) string {
 	}
 	switch {
 	case p.Pairs == 0 && p.Dropped > 0 && where != "":
-		return fmt.Sprintf("%s held for none of %d pairs", where, p.Dropped)
+		return fmt.Sprintf("%s held for none of %d pairs%s", where, p.Dropped, stars(where))
 	case p.Pairs+p.Dropped+p.Torn > 0 || starts+ends == 0:
 		return ""
 	case ends == 0:

@@ -3,6 +3,7 @@ package remark
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ var reasons = []struct {
 	{
 		func(o *outcome) bool { return o.On != "" && o.Received > 0 && o.Taken == 0 },
 		func(o *outcome) string {
-			return fmt.Sprintf("no snapshot: %s held for none of %d events", o.On, o.Received)
+			return fmt.Sprintf("no snapshot: %s held for none of %d events%s", o.On, o.Received, stars(o.On))
 		},
 	},
 	{
@@ -65,12 +66,14 @@ var reasons = []struct {
 	{
 		func(o *outcome) bool { return o.left() > 0 && o.Where != "" && o.Sample > 1 },
 		func(o *outcome) string {
-			return fmt.Sprintf("%s held for none of %d events, or --sample %d left out those for which it did", o.Where, o.left(), o.Sample)
+			return fmt.Sprintf("%s held for none of %d events, or --sample %d left out those for which it did%s", o.Where, o.left(), o.Sample, stars(o.Where))
 		},
 	},
 	{
 		func(o *outcome) bool { return o.left() > 0 && o.Where != "" },
-		func(o *outcome) string { return fmt.Sprintf("%s held for none of %d events", o.Where, o.left()) },
+		func(o *outcome) string {
+			return fmt.Sprintf("%s held for none of %d events%s", o.Where, o.left(), stars(o.Where))
+		},
 	},
 	{
 		func(o *outcome) bool { return o.left() > 0 && o.Sample > 1 },
@@ -108,6 +111,18 @@ var reasons = []struct {
 		func(o *outcome) bool { return true },
 		func(o *outcome) string { return "none of them has fired" },
 	},
+}
+
+// wild finds a pattern of a condition with '?' or '[', which have a meaning in patterns of probes.
+var wild = regexp.MustCompile(`~\s*("([^"\\]|\\.)*[?[]|'([^'\\]|\\.)*[?[])`)
+
+// stars says what is special in the patterns of a condition that may have been written for another
+// meaning, "" for others.
+func stars(condition string) string {
+	if wild.MatchString(condition) {
+		return "; in its patterns only * is special, and ? and [ are themselves, as in sql(query)"
+	}
+	return ""
 }
 
 // Why returns why a session shows nothing, or no pairs, one sentence for each reason.
