@@ -174,7 +174,7 @@ func (d *decoder) stackOf(r record.Record, st *record.Stack, p *reader.Probe, me
 const noProgram = syscall.Errno(14)
 
 // limit leaves out the code that fired the probe, and what is beyond the number of calls
-// that is wanted. A stack with as many addresses as were read may have more.
+// that is wanted. Where the kernel read as many addresses as it was to, there may be more.
 func (s *Stack) limit(st *record.Stack) {
 	all, kernel := s.PCs, s.kernel
 	if kernel == 0 {
@@ -186,7 +186,7 @@ func (s *Stack) limit(st *record.Stack) {
 		s.limitProgram(st)
 	}
 	s.PCs, s.kernel = all[:kernel+len(s.PCs)], kernel
-	if most := min(st.Most, st.Kernel); kernel >= most || len(all) >= st.Most {
+	if most := min(st.Most, st.Kernel); kernel >= most || len(all) > st.Most {
 		s.cut(most)
 		s.kernel = min(kernel, len(s.PCs))
 	}
@@ -194,7 +194,7 @@ func (s *Stack) limit(st *record.Stack) {
 
 // limitProgram limits a stack without the kernel's part.
 func (s *Stack) limitProgram(st *record.Stack) {
-	full := len(s.PCs) >= st.Most
+	full := len(s.PCs) >= st.Most && st.Copied == 0 && !s.outermost()
 	if end := slices.IndexFunc(s.PCs, symbols.NoCode); end > 0 && st.Copied == 0 {
 		s.PCs, s.Err, full = s.PCs[:end], errNoFrame, false
 	}
@@ -222,6 +222,19 @@ var starts = []string{
 	"start_thread", "start", "start_c", "thread_start", "clone", "clone3", "__clone", "__clone3", "__start_context",
 	"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall",
 }
+
+// outermost reports whether the last function is one that nothing calls.
+func (s *Stack) outermost() bool {
+	if len(s.PCs) == 0 {
+		return false
+	}
+	names := s.names(s.PCs[len(s.PCs)-1], len(s.PCs)-1)
+	name := strings.TrimSuffix(names[len(names)-1].Func, ".abi0")
+	return slices.Contains(uncalled, name)
+}
+
+// uncalled are those of starts that nothing calls.
+var uncalled = []string{"_start", "clone", "clone3", "__clone", "__clone3", "__start_context", "runtime.goexit"}
 
 // begins reports whether the outermost function whose code is mapped starts a thread, as far as
 // its name is known.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -32,6 +34,32 @@ func TestCutStack(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		if err != nil || !regexp.MustCompile(test.want).Match(out) {
 			t.Errorf("%q: got %v and %s, want %s", test.flags, err, out, test.want)
+		}
+	}
+}
+
+// TestCutAtEnd asks for as many calls as there are, and for one fewer: only the latter is cut.
+func TestCutAtEnd(t *testing.T) {
+	prog := needs.Compile(t, "testdata/deep.c", "gcc", "-g", "-O1")
+	dir := commands(t, "sdttrace")
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(filepath.Join(dir, "sdttrace"), append(append([]string{"-q"}, args...), "uprobe:"+prog+":deepest", "--", prog)...).Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return string(out)
+	}
+	const frame, cut = `"addr":`, "truncated"
+	all := strings.Count(run("--stack=dwarf", "--json", "--limit", "1"), frame)
+	if all < 3 {
+		t.Fatalf("%d calls, want main and what starts it", all)
+	}
+	for _, args := range [][]string{{"--limit", "1"}, {"--limit", "1", "--json"}, {"count", "--by", "stack"}, {"count", "--by", "stack", "--json"}, {"profile", "--format", "folded"}} {
+		for calls, want := range map[int]bool{all: false, all - 1: true} {
+			if out := run(append(args, fmt.Sprintf("--stack=dwarf,%d", calls))...); strings.Contains(out, cut) != want {
+				t.Errorf("%q with %d of %d calls: cut is %v, want %v:\n%s", args, calls, all, !want, want, out)
+			}
 		}
 	}
 }

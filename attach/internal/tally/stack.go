@@ -22,7 +22,7 @@ func (r *reading) stackHash() uint64 {
 	}
 	if st.Copied > 0 {
 		r.stack, err = r.unwind(r.stack.PCs[:0], st, r.rec)
-		r.stack.PCs = r.stack.PCs[:min(len(r.stack.PCs), st.Most)]
+		r.stack.PCs = r.stack.PCs[:min(len(r.stack.PCs), st.Most+1)] // one more says that there are more
 	} else {
 		r.stack = symbols.Calls{PCs: r.stack.PCs[:0]}
 		if r.stack.PCs, err = st.AppendKernel(r.stack.PCs, r.rec); err != nil {
