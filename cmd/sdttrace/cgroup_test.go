@@ -104,11 +104,12 @@ func TestCgroupOfContainer(t *testing.T) {
 		{[]string{"top", "--container", id[:16], entry}, 5, ""},
 		{[]string{"print", "-q", "-v", "--cgroup", "pod" + uid + "/*", entry}, 5, ""},
 		{[]string{"top", "--cgroup", root + "/pod" + uid + "*", entry}, 5, ""},
+		{[]string{"count", "--cgroup", filepath.Base(root) + "/pod" + uid + "*", entry}, 5, ""},
 		{[]string{"count", "--container", id, "--where", "arg0 == 12345", entry}, 0, ""},
 		{[]string{"count", "--container", "no-such-name", entry}, 0, "sdttrace: there is no container no-such-name; there are: "},
 		{[]string{"count", "--pod", "shop/no-such-name", entry}, 0, "sdttrace: there is no pod shop/no-such-name; there are: "},
 		{[]string{"count", "--pod", "shop/web", "--container", id, entry}, 0, "sdttrace: there is no container " + id + " in pod shop/web; there are: "},
-		{[]string{"count", "--cgroup", "no-such-name/*", entry}, 0, "sdttrace: there is no control group no-such-name/*, by its path"},
+		{[]string{"count", "--cgroup", "no-such-name/*", entry}, 0, "sdttrace: there is no control group no-such-name/*, by its path below /"},
 	} {
 		args := append(c.args, "--", "sh", "-c", "echo $$ >"+container+"/cgroup.procs; exec "+program+" pushes 5")
 		out, err := exec.Command(sdttrace, args...).CombinedOutput()

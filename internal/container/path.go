@@ -1,6 +1,7 @@
 package container
 
 import (
+	"path"
 	"regexp"
 	"strings"
 )
@@ -38,11 +39,22 @@ var (
 	podUID = regexp.MustCompile(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?$`)
 )
 
+// Below returns the path, in the hierarchy that is mounted at root, of a group whose name begins with
+// where that is, also as the hierarchy is called in /sys/fs/cgroup: pids/myapp. ok says that it does.
+func Below(root, name string) (below string, ok bool) {
+	for _, whole := range []string{path.Clean(name), path.Join(path.Dir(root), name)} {
+		if below, ok := strings.CutPrefix(whole+"/", root+"/"); ok {
+			return strings.TrimSuffix(below, "/"), true
+		}
+	}
+	return name, false
+}
+
 // Parse returns what a path of a control group says, such as /proc/PID/cgroup has them. A
 // container within another is the one that counts.
-func Parse(path string) (of Container) {
+func Parse(group string) (of Container) {
 	above := ""
-	for element := range strings.SplitSeq(path, "/") {
+	for element := range strings.SplitSeq(group, "/") {
 		if m := podUID.FindStringSubmatch(element); m != nil {
 			of = Container{Pod: strings.ReplaceAll(m[1], "_", "-")}
 		} else if i := strings.IndexByte(element, ':'); i > 0 {

@@ -17,6 +17,32 @@ const (
 var filled = strings.NewReplacer(
 	"U_", strings.ReplaceAll(uid, "-", "_"), "U", uid, "J", strings.Repeat("ab", 32), "H", strings.Repeat("0d", 16), "/I", "/"+id, "-I", "-"+id, ":I", ":"+id, " I", " "+id)
 
+// TestBelow finds the path in a hierarchy of what users name, patterns included.
+func TestBelow(t *testing.T) {
+	const two, cpu, only = "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup"
+	for _, c := range []struct {
+		root, name, want string
+		begins           bool
+	}{
+		{cpu, "/sys/fs/cgroup/cpu,cpuacct/web", "web", true},
+		{cpu, "cpu,cpuacct/web", "web", true},
+		{cpu, "web", "web", false},
+		{cpu, "unified/web", "unified/web", false},
+		{two, "unified/web", "web", true},
+		{two, "unified/we*/[ab]", "we*/[ab]", true},
+		{two, "/sys/fs/cgroup//unified/we*", "we*", true},
+		{two, "unified", "", true},
+		{two, "unif*/web", "unif*/web", false},
+		{two, "/system.slice", "/system.slice", false},
+		{only, "/sys/fs/cgroup/web", "web", true},
+		{only, "web/one", "web/one", false},
+	} {
+		if got, begins := container.Below(c.root, c.name); got != c.want || begins != c.begins {
+			t.Errorf("%s in %s: %s, %v, want %s, %v", c.name, c.root, got, begins, c.want, c.begins)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	text, err := os.ReadFile("testdata/paths.txt")
 	if err != nil {

@@ -84,11 +84,11 @@ type hierarchy struct {
 }
 
 // places returns the hierarchies that have the groups of a selector, whose pattern may begin with where one
-// is mounted: then it is that one, and the pattern that is returned is of paths in it.
+// is mounted, as plain names may: then it is that one, and the pattern that is returned is of paths in it.
 func places(selector container.Selector) (at []hierarchy, within container.Selector, err error) {
 	roots, err := container.Roots()
 	for i, root := range roots {
-		if below, ok := strings.CutPrefix(selector.Glob, root+"/"); ok {
+		if below, ok := container.Below(root, selector.Glob); ok && selector.Glob != "" {
 			selector.Glob = below
 			return []hierarchy{{root, -1}}, selector, nil
 		}
@@ -98,7 +98,7 @@ func places(selector container.Selector) (at []hierarchy, within container.Selec
 	}
 	for v1, c := range controllers {
 		for i, root := range container.RootsV1(c.name) {
-			if below, ok := strings.CutPrefix(selector.Glob, root+"/"); ok {
+			if below, ok := container.Below(root, selector.Glob); ok && selector.Glob != "" {
 				selector.Glob = below
 				return []hierarchy{{root, v1}}, selector, nil
 			}

@@ -74,23 +74,23 @@ func Open(name string) (*Group, error) {
 		return nil, errors.New("--cgroup: no hierarchy of control groups is mounted here")
 	}
 	for _, h := range all {
-		below := h.below(name)
+		below, _ := container.Below(h.mount, name)
 		if info, err := os.Stat(path.Join(h.mount, below)); err == nil && info.IsDir() {
 			return newGroup(h, path.Join(h.mount, below), path.Join("/", h.root, below)), nil
 		}
 	}
-	return nil, fmt.Errorf("--cgroup: there is no control group %s: name a directory below %s, such as system.slice/myapp.service", name, all[0].mount)
+	return nil, fmt.Errorf("--cgroup: there is no control group %s, %s", name, searched(all))
 }
 
-// below returns the path of a group in the hierarchy: its name may be a path from there, or begin
-// with where the hierarchy is mounted, also as that is called in /sys/fs/cgroup: pids/myapp.
-func (h *hierarchy) below(name string) string {
-	for _, whole := range []string{path.Clean(name), path.Join(path.Dir(h.mount), name)} {
-		if below, ok := strings.CutPrefix(whole+"/", h.mount+"/"); ok {
-			return below
+// searched says where a group of a name may be.
+func searched(all []hierarchy) string {
+	var mounts []string
+	for i := range all {
+		if !slices.Contains(mounts, all[i].mount) {
+			mounts = append(mounts, all[i].mount)
 		}
 	}
-	return name
+	return fmt.Sprintf("by its path below %s, such as system.slice/myapp.service", strings.Join(mounts, ", "))
 }
 
 func newGroup(h hierarchy, dir, path string) *Group {

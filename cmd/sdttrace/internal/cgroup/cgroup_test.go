@@ -29,25 +29,11 @@ func TestHierarchies(t *testing.T) {
 	}
 }
 
-// TestBelow finds the path in a hierarchy of what users name.
-func TestBelow(t *testing.T) {
-	two, cpu, only := hierarchy{mount: "/sys/fs/cgroup/unified"}, hierarchy{mount: "/sys/fs/cgroup/cpu,cpuacct"}, hierarchy{mount: "/sys/fs/cgroup"}
-	for _, c := range []struct {
-		in         hierarchy
-		name, want string
-	}{
-		{cpu, "/sys/fs/cgroup/cpu,cpuacct/web", "web/"},
-		{cpu, "cpu,cpuacct/web", "web/"},
-		{cpu, "web", "web"},
-		{cpu, "unified/web", "unified/web"},
-		{two, "unified/web", "web/"},
-		{two, "/system.slice", "/system.slice"},
-		{only, "/sys/fs/cgroup/web", "web/"},
-		{only, "web/one", "web/one"},
-	} {
-		if got := c.in.below(c.name); got != c.want {
-			t.Errorf("%s in %s: %s, want %s", c.name, c.in.mount, got, c.want)
-		}
+// TestSearched names each place once.
+func TestSearched(t *testing.T) {
+	const want = "by its path below /sys/fs/cgroup/unified, /sys/fs/cgroup/cpu,cpuacct, /sys/fs/cgroup/systemd, such as system.slice/myapp.service"
+	if got := searched(hierarchies([]byte(bothVersions + "\n" + bothVersions))); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -42,9 +42,10 @@ func (s *Sought) Missing() string {
 	}
 	there := map[string]bool{}
 	left := maxGroups
-	for _, h := range hierarchies(mounts) {
+	all := hierarchies(mounts)
+	for _, h := range all {
 		selector := s.Selector
-		if below, ok := strings.CutPrefix(selector.Glob, h.mount+"/"); ok {
+		if below, ok := container.Below(h.mount, selector.Glob); ok && selector.Glob != "" {
 			selector.Glob = below
 		}
 		s.seen = s.seen || s.walk(h.mount, selector, there, &left)
@@ -60,7 +61,7 @@ func (s *Sought) Missing() string {
 	slices.Sort(names)
 	switch n := len(names) - maxListed; {
 	case kind == "":
-		return fmt.Sprintf("there is no %s, by its path in a hierarchy, such as /system.slice/myapp.service", what)
+		return fmt.Sprintf("there is no %s, %s", what, searched(all))
 	case len(names) == 0:
 		return fmt.Sprintf("there is no %s, nor any other %s", what, kind)
 	case n > 0:
