@@ -36,11 +36,14 @@ func (r *reload) close() bool {
 // keeping is how long traces without a receiver stay attached.
 const keeping = 10 * time.Second
 
-// kept are traces of receivers that were shut down, by receiver. The collector makes new factories
-// for a new configuration, so nothing but the process has them.
+// leftovers are traces of a receiver that was shut down. The receiver that follows may take them.
+type leftovers []*running
+
+// kept are leftovers by receiver. The collector makes new factories for a new configuration, so nothing
+// but the process has them.
 var kept struct {
 	mu sync.Mutex
-	of map[string][]*running
+	of map[string]*leftovers
 }
 
 // keep keeps traces for the receiver that follows.
@@ -51,21 +54,40 @@ func keep(of string, all []*running) {
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
 	if kept.of == nil {
-		kept.of = map[string][]*running{}
+		kept.of = map[string]*leftovers{}
 	}
-	kept.of[of] = append(kept.of[of], all...)
-	time.AfterFunc(keeping, func() { takeKept(of).close() })
+	l := new(leftovers)
+	if earlier := kept.of[of]; earlier != nil {
+		*l = *earlier
+	}
+	*l = append(*l, all...)
+	kept.of[of] = l
+	time.AfterFunc(keeping, func() { l.expire(of) })
 }
 
-// leftovers are traces that were kept, and may be taken.
-type leftovers []*running
+// expire ends the traces if nobody has taken them or has kept others beside them, for longer.
+func (l *leftovers) expire(of string) {
+	kept.mu.Lock()
+	still := kept.of[of] == l
+	if still {
+		delete(kept.of, of)
+	}
+	kept.mu.Unlock()
+	if still {
+		l.close()
+	}
+}
 
+// takeKept takes the traces that are kept for a receiver.
 func takeKept(of string) *leftovers {
 	kept.mu.Lock()
 	defer kept.mu.Unlock()
-	all := leftovers(kept.of[of])
+	l := kept.of[of]
 	delete(kept.of, of)
-	return &all
+	if l == nil {
+		return new(leftovers)
+	}
+	return l
 }
 
 // take returns a trace that does the same as t, nil if there is none.
