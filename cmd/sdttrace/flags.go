@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
@@ -37,6 +38,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	var value *pflag.InvalidValueError
 	number := (*strconv.NumError)(nil)
+	if errors.As(err, &value) && errors.Is(err, flagvalue.ErrNegative) {
+		return usageError{fmt.Errorf("--%s %s is negative", value.GetFlag().Name, value.GetValue())}
+	}
 	if !errors.As(err, &value) || !errors.As(err, &number) && !strings.HasPrefix(value.Unwrap().Error(), "time: ") {
 		return usageError{err}
 	}

@@ -110,9 +110,6 @@ func (d *latencies) check([]string) error {
 				return fmt.Errorf("--slower prints pairs instead of adding them up: --%s does not go with it", name)
 			}
 		}
-		if d.order.Top < 0 {
-			return fmt.Errorf("--top %d is negative", d.order.Top)
-		}
 		return d.fields.CheckNames()
 	}
 	for _, name := range []string{"limit", "max-string", "buffer", "fields"} {

@@ -99,8 +99,6 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	switch {
 	case len(d.command) > 0:
 		return usageError{errors.New("list starts no command: it shows what runs")}
-	case d.interval < 0:
-		return usageError{fmt.Errorf("--interval %v is not positive", d.interval)}
 	case functions > 0 && d.interval > 0:
 		return usageError{errors.New("--interval is for probes, whose watchers come and go, and not for functions")}
 	case functions > 0 && functions < len(probes):

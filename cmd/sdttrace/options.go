@@ -88,9 +88,6 @@ func newTraceFlags() *traceFlags {
 
 // options returns what is attached to, and how.
 func (f *traceFlags) options() (*attach.Options, error) {
-	if f.duration < 0 {
-		return nil, usageError{fmt.Errorf("duration %v is negative", f.duration)}
-	}
 	for _, pid := range f.pids {
 		if pid <= 0 {
 			return nil, usageError{fmt.Errorf("process id %d is not positive", pid)}
@@ -98,9 +95,6 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	}
 	if len(f.command) > 0 && len(f.pids) > 0 {
 		return nil, usageError{errors.New("-p and a command exclude each other")}
-	}
-	if f.rescan < 0 {
-		return nil, usageError{fmt.Errorf("rescan %v is negative", f.rescan)}
 	}
 	if _, err := procfs.Stat(f.exe); f.exe != "" && !f.wait && errors.Is(err, os.ErrNotExist) {
 		return nil, usageError{fmt.Errorf("--exe: %w; --wait waits for it", err)}

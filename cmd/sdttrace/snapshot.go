@@ -59,14 +59,6 @@ func (d *snapshots) check([]string) error {
 	if err := (&attach.Options{Where: d.on}).Validate(); err != nil {
 		return fmt.Errorf("EXPR: %w", openError(err))
 	}
-	switch {
-	case d.before < 0:
-		return fmt.Errorf("--before %d is negative", d.before)
-	case d.after < 0:
-		return fmt.Errorf("--after %d is negative", d.after)
-	case d.atMost < 0:
-		return fmt.Errorf("--every %v is negative", d.atMost)
-	}
 	return nil
 }
 

@@ -62,9 +62,6 @@ func (d *sums) prepare(own groups.Values) (err error) {
 
 // compute makes the aggregation of what is shown.
 func (d *sums) compute() (err error) {
-	if d.interval < 0 {
-		return fmt.Errorf("interval %v is negative", d.interval)
-	}
 	given := d.stack
 	switch d.by, err = d.stack.Keys(d.by); {
 	case err != nil:

@@ -131,7 +131,7 @@ cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/int
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernfunc internal/printable internal/procfs internal/selector internal/tracepoint notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
-cmd/sdttrace/internal/word: attach internal/selector
+cmd/sdttrace/internal/word: attach cmd/sdttrace/internal/flagvalue internal/selector
 cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate
 cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session internal/selector total
 cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/recording cmd/sdttrace/internal/session event profile

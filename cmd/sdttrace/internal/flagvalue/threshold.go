@@ -1,9 +1,6 @@
 package flagvalue
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // Threshold is a flag for a duration. Zero is a value, and differs from no flag.
 type Threshold struct {
@@ -14,7 +11,7 @@ type Threshold struct {
 func (t *Threshold) Set(s string) (err error) {
 	t.Duration, err = time.ParseDuration(s)
 	if t.Given = err == nil; err == nil && t.Duration < 0 {
-		err = errors.New("it is negative")
+		err = ErrNegative
 	}
 	return err
 }

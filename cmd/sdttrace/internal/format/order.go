@@ -26,8 +26,6 @@ func (f *Order) Check(names []string, grouped bool) error {
 		}
 	}
 	switch {
-	case f.Top < 0:
-		return fmt.Errorf("--top %d is negative", f.Top)
 	case !slices.Contains(values, f.Sort):
 		return fmt.Errorf("--sort %s: the groups have %s", f.Sort, strings.Join(values, ", "))
 	case !grouped && (f.Top > 0 || f.Sort != "count"):

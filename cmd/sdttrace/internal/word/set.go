@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 )
 
 // Set registers words as flags of a verb.
 type Set struct{ *pflag.FlagSet }
 
-// Add registers a word. The value is its default. A verb may say more exactly what the word
+// Add registers a word. The value is its default. Numbers and durations must not be negative. A verb may say more exactly what the word
 // means there.
 func (s Set) Add(name string, value any, exactly ...string) {
 	w, ok := All[name]
@@ -29,11 +30,11 @@ func (s Set) Add(name string, value any, exactly ...string) {
 	case *string:
 		s.StringVarP(p, name, w.short, *p, w.usage)
 	case *int:
-		s.IntVarP(p, name, w.short, *p, w.usage)
+		s.VarP((*flagvalue.Count)(p), name, w.short, w.usage)
 	case *uint64:
 		s.Uint64VarP(p, name, w.short, *p, w.usage)
 	case *time.Duration:
-		s.DurationVarP(p, name, w.short, *p, w.usage)
+		s.VarP((*flagvalue.Duration)(p), name, w.short, w.usage)
 	case *[]int:
 		s.IntSliceVarP(p, name, w.short, *p, w.usage)
 	case *[]float64:
