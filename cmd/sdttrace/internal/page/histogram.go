@@ -1,6 +1,9 @@
 package page
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // histogram counts numbers in buckets, eight from each power of two to the next, and one by one
 // as long as few are distinct: a status that is 200 or 404 has no other median.
@@ -10,10 +13,16 @@ type histogram struct {
 	sum      float64
 	buckets  map[int]uint64
 	exact    map[float64]uint64 // nil if there are too many
+	most     int                // how many numbers are told apart, if not maxExact
 }
 
-// maxExact bounds how many numbers are told apart.
-const maxExact = 64
+const (
+	// maxExact bounds how many numbers are told apart.
+	maxExact = 64
+	// maxExactTimes bounds how many times of pairs are: there are few pairs of probes, and their largest
+	// quantiles matter, which lie in wide buckets.
+	maxExactTimes = 1000
+)
 
 // bucketsPerOctave is how many buckets there are from a power of two to the next.
 const bucketsPerOctave = 8
@@ -42,7 +51,7 @@ func (h *histogram) tell(v float64, n uint64) {
 	if h.exact == nil {
 		return
 	}
-	if h.exact[v] += n; len(h.exact) > maxExact {
+	if h.exact[v] += n; len(h.exact) > cmp.Or(h.most, maxExact) {
 		h.exact = nil
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -131,5 +132,42 @@ func TestNilRecord(t *testing.T) {
 	p.Add(&event.Event{Time: time.Unix(1, 0), Args: []event.Arg{{Name: "a", Err: event.ErrNil}, {Name: "b", Err: event.ErrNil}}})
 	if args := p.probes[0].args; len(args) != 1 || args[0].name != "a" {
 		t.Errorf("%d arguments have cells, want the first", len(args))
+	}
+}
+
+// TestExactTimes tells apart the times of as many pairs as a page of a few seconds has.
+func TestExactTimes(t *testing.T) {
+	p := New(text)
+	at := func(took time.Duration) *event.Event {
+		return &event.Event{Time: time.Unix(1e9, 0).Add(took), Provider: "p", Name: "n"}
+	}
+	s := p.spanOf(at(0), at(0))
+	for i := range maxExactTimes {
+		took := time.Millisecond + time.Duration(i)*7919
+		s.add(p, at(0), at(took), took)
+	}
+	if exact := s.took.contents().Exact; len(exact) != maxExactTimes {
+		t.Fatalf("%d times are told apart, want %d", len(exact), maxExactTimes)
+	}
+	s.add(p, at(0), at(1), 1)
+	if exact := s.took.contents().Exact; exact != nil {
+		t.Errorf("%d times are told apart, want none of more than %d", len(exact), maxExactTimes)
+	}
+}
+
+// TestReadings checks that the line below each chart says what it is for while nothing is pointed at.
+func TestReadings(t *testing.T) {
+	html, err := assets.ReadFile("assets/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := regexp.MustCompile(`<p class="reading"[^>]*>`).FindAllString(string(html), -1)
+	if len(lines) == 0 {
+		t.Fatal("no line below a chart")
+	}
+	for _, line := range lines {
+		if !strings.Contains(line, ` data-hint="`) {
+			t.Errorf("%s is blank", line)
+		}
 	}
 }

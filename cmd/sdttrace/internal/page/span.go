@@ -44,7 +44,7 @@ func (p *Page) spanOf(start, end *event.Event) *span {
 			return known
 		}
 	}
-	known := &span{start: s, end: e, heat: map[int]*series{}}
+	known := &span{start: s, end: e, heat: map[int]*series{}, took: histogram{most: maxExactTimes}}
 	p.spans = append(p.spans, known)
 	return known
 }

@@ -155,7 +155,7 @@ function showAround(began, slow) {
 function setUpLatency() {
   $("span").addEventListener("change", () => showSpan(+$("span").value));
   $("more-slow").addEventListener("click", () => { slowShown = Infinity; showSlowest(); });
-  $("latency-sub").textContent = "of all pairs; quantiles of more than 64 are within 6 %";
+  $("latency-sub").textContent = "of all pairs; quantiles of more than 1,000 are within 6 %";
   charts.push(() => {
     if (!span) return;
     drawHeat();
