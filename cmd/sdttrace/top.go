@@ -153,9 +153,17 @@ func (d *topping) draw(ctx context.Context, s *topsource.Source) error {
 	if errs := s.Aggregate.NoMatch(); len(errs) > 0 && !slices.Equal(s.Selectors, everything) {
 		none = errs[0].Error()
 	}
-	return top.Run(ctx, top.Options{
+	err := top.Run(ctx, top.Options{
 		Source: s, Interval: d.interval, What: d.title, NoMatch: none, In: d.screen.in, Out: d.screen.out,
 	})
+	if err != nil {
+		return err
+	}
+	if err := s.Aggregate.Stop(); err != nil {
+		return err
+	}
+	_, err = s.Aggregate.Read() // what fired since the last one counts in the summary
+	return err
 }
 
 // besides returns the options of a session beside the one that counts.

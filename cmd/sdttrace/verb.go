@@ -165,7 +165,7 @@ func (f *traceFlags) probes(d deed, args []string) ([]string, error) {
 		return nil, err
 	}
 	if _, ok := d.(alone); !ok && len(d.traces(probes)) == 0 {
-		return nil, errors.New("name at least one PROBE to trace: [PATH:]PROVIDER:NAME")
+		return nil, errors.New("name at least one PROBE to trace: [PATH:]PROVIDER:NAME; sdttrace top takes all")
 	}
 	return probes, nil
 }

@@ -60,9 +60,12 @@ func (g *glob) near(text string) (distance int, ok bool) {
 }
 
 // Nearest returns the one of names that a word may have been meant for, "" if none is near: the
-// word is its beginning, or a third of its letters differ at most.
+// word is its beginning, or a third of its letters differ at most, and none of a single one.
 func Nearest(word string, names []string) (nearest string) {
 	least := max(1, (len(word)+1)/3) + 1
+	if len(word) == 1 {
+		least = 1 // another letter is another name
+	}
 	for _, name := range names {
 		distance := Edits(strings.ToLower(word), name, least)
 		if word != "" && strings.HasPrefix(name, word) {

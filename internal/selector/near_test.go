@@ -51,9 +51,18 @@ func TestNearName(t *testing.T) {
 func TestNearest(t *testing.T) {
 	names := []string{"help", "top", "list", "latency", "where", "comm", "arg0", "stack"}
 	for word, want := range map[string]string{
-		"hlep": "help", "wehre": "where", "lst": "list", "lat": "latency", "com": "comm", "argO": "arg0", "stak": "stack", "list": "", "arg7": "", "silenceshop": "", "": "", "xyz": "",
+		"hlep": "help", "wehre": "where", "lst": "list", "lat": "latency", "com": "comm", "argO": "arg0", "stak": "stack", "list": "", "arg7": "", "silenceshop": "", "": "", "xyz": "", "l": "list", "x": "",
 	} {
 		if got := Nearest(word, names); got != want {
+			t.Errorf("nearest to %q is %q, want %q", word, got, want)
+		}
+	}
+}
+
+// TestNearestLetter does not take one letter for another.
+func TestNearestLetter(t *testing.T) {
+	for word, want := range map[string]string{"i": "", "c": "", "N": "n", "ne": "n"} {
+		if got := Nearest(word, []string{"x", "n"}); got != want {
 			t.Errorf("nearest to %q is %q, want %q", word, got, want)
 		}
 	}

@@ -252,7 +252,7 @@ func (l *List) Text(w io.Writer) error {
 	}
 	t := table{width: l.Width, columns: []column{
 		{name: "PID"}, {name: "COMM", least: 6, drop: true}, {name: "PROBE", least: 20, last: true, end: true}, {name: "ARGUMENTS", below: true},
-		{name: "WATCHED"}, {name: "SITE"}, {name: "BY", least: 6, end: true}, {name: "PATH", least: 12, end: true, drop: true, below: l.Verbose},
+		{name: "TRACERS"}, {name: "SITE"}, {name: "BY", least: 6, end: true}, {name: "PATH", least: 12, end: true, drop: true, below: l.Verbose},
 	}}
 	for _, r := range l.folded() {
 		state, path := r.State, printable.String(r.Path)

@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 db             1        1          3  shop,shop-worker,tool  sdttrace/7
 shop           2        0          2  shop,shop-worker       -
 
-PID    COMM         PROBE                WATCHED  SITE    BY          PATH
+PID    COMM         PROBE                TRACERS  SITE    BY          PATH
 21 +1  shop +1      db:query             -        clean   -           /usr/lib/libdb.so
 22     shop-worker  db:query             -        int3    sdttrace/7  /usr/lib/libdb.so
 21 +1  shop +1      shop:request__start  -        clean   -           /usr/local/lib/shop/bin/shop
@@ -48,7 +48,7 @@ func TestDeclaredFolded(t *testing.T) {
 		return Probe{PID: pid, Comm: comm, Provider: "shop", Name: "order", State: stateDeclared, Reason: fmt.Sprintf("process %d has not loaded it", pid)}
 	}
 	l := List{Probes: []Probe{of(21, "shop"), of(22, "shop"), of(23, "tool")}}
-	const want = `PID    COMM  PROBE       WATCHED  SITE      BY  PATH
+	const want = `PID    COMM  PROBE       TRACERS  SITE      BY  PATH
 21 +1  shop  shop:order  -        declared  -
 23     tool  shop:order  -        declared  -
 `
