@@ -203,7 +203,7 @@ func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
 			first = cmp.Or(first, err)
 		}
 		if len(waiting) > 0 && !f.quiet {
-			fmt.Fprintf(to.stderr, "sdttrace: %d starts have waited longer than %v and have not ended\n", len(waiting), f.slower.Duration)
+			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", format.Many(uint64(len(waiting)), "start has", "starts have"), f.slower.Duration)
 		}
 		if f.order.Top == 0 {
 			slowest.most = mostWaiting

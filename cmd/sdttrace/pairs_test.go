@@ -132,7 +132,7 @@ func TestHanging(t *testing.T) {
 			}
 			got = append(got, fmt.Sprint(pair.Start.Args.ID))
 		}
-		if d := cmp.Diff(want, got); d != "" || !strings.Contains(said, fmt.Sprintf("sdttrace: %d starts have waited longer than 1ns and have not ended\n", len(want))) {
+		if d := cmp.Diff(want, got); d != "" || !strings.Contains(said, fmt.Sprintf("sdttrace: %d starts have waited longer than 1ns without an end\n", len(want))) {
 			t.Errorf("starts that have not ended (-want +got):\n%s\n%s", d, said)
 		}
 		if p.crash == "" {

@@ -105,7 +105,7 @@ func (d *sums) conclude(s session.Session, stderr io.Writer) error {
 	}
 	st, err := s.Stats()
 	if n := st.Lost - st.Full - st.Contended; err == nil && n > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d events lost: their %s could not be read, is not finite, or is beyond what can be added up\n", n, d.value)
+		fmt.Fprintf(stderr, "sdttrace: %s lost: %s could not be read, is not finite, or is beyond what can be added up\n", format.Many(n, "event", "events"), d.value)
 	}
 	return err
 }
@@ -123,7 +123,7 @@ func (d *sums) print(ctx context.Context, a session.Aggregate, to *showing) erro
 	if l, ok := a.(*attach.Latency); ok && !d.quiet && d.replayed == nil {
 		o.Waiting = l.Waiting
 		o.Hang = func(starts uint64) {
-			fmt.Fprintf(to.stderr, "sdttrace: %d starts have waited longer than %v and have not ended\n", starts, d.interval)
+			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", format.Many(starts, "start has", "starts have"), d.interval)
 		}
 	}
 	return o.Print(ctx, a, to.stdout, to.screen)
