@@ -24,10 +24,10 @@ import (
 var latencyVerb = verb{
 	use:   "latency START END",
 	short: "Time from one probe to another, or the slow pairs",
-	about: `latency measures the time from the probe START to the probe END in the kernel, and adds it up, of all pairs
-or by --by. An END belongs to the last START that has none yet: of the same goroutine in Go, of the same call
-of a function, or of the same thread; with --key, of the same value of an argument. It shows count, sum, avg,
-min and max, or what --show names. --slower prints the pairs that took longer instead, with arguments or
+	about: `latency measures the time from the probe START to the probe END, about one event's cost included, and adds it
+up, of all pairs or by --by. An END belongs to the last START that has none yet: of the same goroutine in Go,
+of the same call of a function, or of the same thread; with --key, of the same value of an argument. It shows
+count, sum, avg, min and max, or what --show names. --slower prints longer pairs instead, with arguments or
 --fields, and the starts that hang; with --top N, the N slowest. --interval also counts starts that hang.`,
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first

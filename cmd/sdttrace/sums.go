@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/groups"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
@@ -27,7 +28,8 @@ type sums struct {
 
 	value string // the argument that is added up; "latency" of pairs; empty to count
 	shown groups.Values
-	start string // of a latency; empty otherwise
+	start string         // of a latency; empty otherwise
+	brief remark.Brevity // of the latencies
 	what  attach.Aggregation
 }
 
@@ -100,6 +102,9 @@ func (d *sums) open(ctx context.Context, probes []string, opts *attach.Options, 
 // conclude reports the events that a sum lacks because of their argument. Recordings may have
 // lost others.
 func (d *sums) conclude(s session.Session, stderr io.Writer) error {
+	if d.start != "" && !d.verbose { // -v has the figure
+		d.brief.Announce(stderr, s)
+	}
 	if d.value == "" || d.start != "" || d.replayed != nil {
 		return nil
 	}
@@ -121,6 +126,7 @@ func (d *sums) print(ctx context.Context, a session.Aggregate, to *showing) erro
 		Format: d.output, Meanings: &d.meanings, Unit: d.unit,
 	}
 	if l, ok := a.(*attach.Latency); ok && !d.quiet && d.replayed == nil {
+		o.Seen = d.brief.See
 		o.Waiting = l.Waiting
 		o.Hang = func(starts uint64) {
 			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", format.Many(starts, "start has", "starts have"), d.interval)

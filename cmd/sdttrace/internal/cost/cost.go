@@ -228,11 +228,18 @@ func (c *Costs) Print(ctx context.Context, stderr io.Writer, s session.Session) 
 		}), used.Round(time.Microsecond))
 	}
 	nanos := func(d time.Duration) string { return fmt.Sprint(d.Nanoseconds()) }
-	return say("%s ns per event: %s ns for the trap into the kernel, as measured on this machine, and %d ns in sdttrace's programs; %d events took %s%s",
+	err = say("%s ns per event: %s ns for the trap into the kernel, as measured on this machine, and %d ns in sdttrace's programs; %d events took %s%s",
 		all.format(nanos), interval{least, most}.format(nanos), program.Nanoseconds(), cost.Runs,
 		all.format(func(d time.Duration) string {
 			return (d * time.Duration(cost.Runs)).Round(time.Microsecond).String()
 		}), share)
+	switch s.(type) {
+	case *attach.Latency, *attach.Pairs:
+		if err == nil {
+			err = say("of each latency about %s ns are tracing, as much as one event costs: the way back from its start and the way to its end", all.format(nanos))
+		}
+	}
+	return err
 }
 
 // allTraps measures the traps of all sites of a plan.

@@ -30,6 +30,8 @@ type Output struct {
 	// changes from one interval to the next; nil for sums without starts.
 	Waiting func(time.Duration) (uint64, error)
 	Hang    func(starts uint64)
+	// Seen is told each time which groups there are; nil if nobody wants to know.
+	Seen func([]total.Group)
 
 	hang   uint64 // what Hang was told last
 	to     io.Writer
@@ -97,6 +99,9 @@ func (o *Output) next(a session.Aggregate, whole bool) (read bool, err error) {
 	groups, err := a.Read()
 	if err != nil {
 		return true, err
+	}
+	if o.Seen != nil {
+		o.Seen(groups)
 	}
 	err = o.write(a, groups, whole)
 	return err == nil, output.Error(err)
