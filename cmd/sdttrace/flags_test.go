@@ -158,6 +158,7 @@ func TestWrongFlags(t *testing.T) {
 		{"--slower 5ms a:b", "--slower is no flag of print: sdttrace latency has it"},
 		{"latency a:b c:d --max-groups 3", "--max-groups has no effect without --by"},
 		{"latency a:b c:d e:f", "e:f is one too many"},
+		{"cout a:b", "the nearest verb is count"},
 		{"nocolon", `"nocolon" is no verb, and a PROBE is [PATH:]PROVIDER:NAME: all probes of a provider are 'nocolon:*'`},
 		{"-q cuont a:b", "the nearest verb is count"},
 		{"rec -o x a:b", "the nearest verb is record"},

@@ -125,13 +125,13 @@ func noVerb(root *cobra.Command, first string) error {
 	if now := cmp.Or(word.Moved[first], word.Moved["--"+first]); now != "" {
 		return fmt.Errorf("%s is no verb: write %s", first, now)
 	}
-	if nearest := selector.Nearest(first, subjects(root)); nearest != "" {
+	if nearest := selector.Nearest(first, subjects(root)[len(topics):]); nearest != "" {
 		return fmt.Errorf("%q is no verb, and a PROBE is [PATH:]PROVIDER:NAME; the nearest verb is %s", first, nearest)
 	}
 	return fmt.Errorf("%q is no verb, and a PROBE is [PATH:]PROVIDER:NAME: all probes of a provider are %s", first, selector.Shell(first+":*"))
 }
 
-// subjects returns the words that sdttrace, and sdttrace help, know.
+// subjects returns the words that sdttrace, and sdttrace help, know: topics, and then verbs.
 func subjects(root *cobra.Command) []string {
 	names := slices.Clone(topics)
 	for _, c := range root.Commands() {
