@@ -67,7 +67,8 @@ func (r *reports) read() (more, used bool) {
 }
 
 func (r *reports) readLocked() (used bool) {
-	clock, now := monotonic(), time.Now()
+	now := time.Now() // first: a delay in between makes mappings look older, never younger
+	clock := monotonic()
 	for _, ring := range r.rings {
 		ring.read(func(rec []byte, _ uint64) {
 			var h happening
