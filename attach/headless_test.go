@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // awaitHeadless waits until the first thread of a process has ended.
@@ -37,6 +38,7 @@ func awaitHeadless(t *testing.T, pid int) {
 // ended.
 func TestHeadlessExe(t *testing.T) {
 	needs.C(t)
+	tracee.Alone(t, "headless")
 	path := filepath.Join(t.TempDir(), "headless")
 	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/headless.c", "-pthread")
 	p := start(t, exec.Command(path))
@@ -60,6 +62,7 @@ func TestHeadlessExe(t *testing.T) {
 // kernel shows to nobody since, is not taken for one that has unmapped its files.
 func TestHeadless(t *testing.T) {
 	needs.C(t)
+	tracee.Alone(t, "headless")
 	path := filepath.Join(t.TempDir(), "headless")
 	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/headless.c", "-pthread")
 	p := start(t, exec.Command(path))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
 )
 
@@ -42,6 +43,7 @@ func init() {
 func TestNewServices(t *testing.T) {
 	const services = 12
 	rounds := *newServiceRounds
+	tracee.Alone(t, "newservice")
 	a := openAggregate(t, []string{"newservice:hit"}, attach.Count(), &attach.Options{Rescan: time.Hour, Await: true})
 	var fired sync.WaitGroup
 	began := time.Now()

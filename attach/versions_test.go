@@ -1,9 +1,12 @@
 package attach_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-usdt/usdt/attach"
@@ -18,17 +21,19 @@ func init() {
 }
 
 // versionsChild is a program of three versions, which declare a probe of the same
-// name: "load" says which version to declare.
+// name: "load" says which version to declare, and may have another name for the provider.
 func versionsChild(name string) func(command string) error {
 	return func(command string) error { return obeyVersion(name, command) }
 }
 
 func obeyVersion(name, command string) error {
-	var version string
-	if _, err := fmt.Sscanf(command, "load %s", &version); err != nil {
+	args, loads := strings.CutPrefix(command, "load ")
+	if !loads {
 		versionsFire()
 		return nil
 	}
+	version, other, _ := strings.Cut(args, " ")
+	name = cmp.Or(other, name)
 	p := provider.New(name, nil)
 	start := provider.NewProbe1[uint64](p, "start", "id")
 	switch version {
@@ -58,7 +63,11 @@ func startVersion(t testing.TB, version string) *tracee.Program {
 func TestVersions(t *testing.T) { sharedToo(t, checkVersions) }
 
 func checkVersions(t *testing.T) {
-	programs := []*tracee.Program{startVersion(t, "old"), startVersion(t, "new"), startVersion(t, "text")}
+	name := fmt.Sprint("versions", os.Getpid()) // which no other test has, in whatever process
+	var programs []*tracee.Program
+	for _, version := range []string{"old", "new", "text"} {
+		programs = append(programs, startVersion(t, version+" "+name))
+	}
 	var pids []int
 	for _, p := range programs {
 		pids = append(pids, p.PID())
@@ -68,9 +77,9 @@ func checkVersions(t *testing.T) {
 		pids     []int
 		sites    int
 	}{
-		{"versions:done", pids, 3},
-		{"versions:*", pids, 6},
-		{"versions:done", nil, 3},
+		{name + ":done", pids, 3},
+		{name + ":*", pids, 6},
+		{name + ":done", nil, 3},
 	} {
 		s := open(t, test.selector, &attach.Options{Target: attach.Target{PIDs: test.pids}, Where: "status >= 500"})
 		plan := s.Plan()
@@ -95,7 +104,7 @@ func checkVersions(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, err := attach.Open(t.Context(), []string{"versions:done", "versions:start"}, &attach.Options{Target: attach.Target{PIDs: pids}, Where: "status >= 500"})
+	_, err := attach.Open(t.Context(), []string{name + ":done", name + ":start"}, &attach.Options{Target: attach.Target{PIDs: pids}, Where: "status >= 500"})
 	var where *attach.WhereError
 	if !errors.As(err, &where) {
 		t.Errorf("a selector of which no probe fits: error %v, want a WhereError", err)
