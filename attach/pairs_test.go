@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -211,7 +212,7 @@ func TestWaitingOfLatency(t *testing.T) {
 	for _, command := range []string{"start 1 one", "start 2 two", "start 5 five", "end 2 two 200", "sleep 60"} {
 		p.Do("%s", command)
 	}
-	for longer, want := range map[time.Duration]uint64{0: 2, 50 * time.Millisecond: 2, time.Hour: 0} {
+	for longer, want := range map[time.Duration]uint64{0: 2, 50 * time.Millisecond: 2, time.Hour: 0, math.MaxInt64: 0} {
 		if got, err := l.Waiting(longer); got != want || err != nil {
 			t.Errorf("%d starts have waited longer than %v, %v, want %d", got, longer, err, want)
 		}

@@ -74,5 +74,6 @@ func (l *Latency) Waiting(longer time.Duration) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read the clock of starts: %w", err)
 	}
-	return l.programs.maps.Waiting(now() - min(now(), uint64(max(longer, 0))))
+	at := now()
+	return l.programs.maps.Waiting(at - min(at, uint64(max(longer, 0)))) // the machine may be younger
 }
