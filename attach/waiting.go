@@ -23,15 +23,9 @@ func (p *Pairs) Waiting(longer time.Duration) ([]Pair, error) {
 	if p.closed {
 		return nil, fmt.Errorf("the session is %w", ErrClosed)
 	}
-	latest := p.latest.Load()
-	if p.options.Target.Via != ViaRecording {
-		now, err := clock.Now()
-		if err != nil {
-			return nil, fmt.Errorf("read the clock of starts: %w", err)
-		}
-		if latest = p.stopping.Load(); latest == 0 {
-			latest = now()
-		}
+	latest, err := p.asOf()
+	if err != nil {
+		return nil, fmt.Errorf("read the clock of starts: %w", err)
 	}
 	d := p.decoder()
 	var all []Pair
@@ -47,7 +41,6 @@ func (p *Pairs) Waiting(longer time.Duration) ([]Pair, error) {
 		all = append(all, Pair{Start: start, Took: time.Duration(latest - at)})
 		return nil
 	}
-	var err error
 	if p.tally != nil {
 		err = p.tally.EachWaiting(add)
 	}
@@ -56,6 +49,21 @@ func (p *Pairs) Waiting(longer time.Duration) ([]Pair, error) {
 	}
 	slices.SortStableFunc(all, func(a, b Pair) int { return cmp.Compare(b.Took, a.Took) })
 	return all, err
+}
+
+// asOf returns the time until which starts have waited.
+func (p *Pairs) asOf() (uint64, error) {
+	if p.options.Target.Via == ViaRecording {
+		return p.latest.Load(), nil
+	}
+	if stopped := p.stopping.Load(); stopped != 0 {
+		return stopped, nil
+	}
+	now, err := clock.Now()
+	if err != nil {
+		return 0, err
+	}
+	return now(), nil
 }
 
 // Waiting returns how many starts have waited longer than this for their ends: what hangs. Calls that
