@@ -47,7 +47,7 @@ type totals struct {
 }
 
 // OpenAggregate attaches as [Open] does, to add events up instead of delivering each
-// one; also here, all sites begin and end at the same time. Probes that lack an argument, or have it with another type than the probes found first,
+// one. Probes that lack an argument, or have it with another type than the probes found first,
 // are left out, as [Site.Reason] says; if a selector has no probe left, OpenAggregate returns
 // an error. Integers are of one type, whatever their sizes and signs. If only some sites of a
 // probe do not fit, such as one that passes text or no argument, their events count as lost,

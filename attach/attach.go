@@ -171,10 +171,10 @@ func (t *tracing) number(b *batch) {
 	t.sites.Store(t.sites.Load().With(b.plan, b.schemas, b.numbers, inKeys))
 }
 
-// together reports whether also sites that are found later begin at the same time, and sites whose
-// processes record: what is matched, now or when a recording is read, would otherwise have starts
-// whose ends were not seen, which later ends would be taken for, and a process could end by a signal
-// while it is attached to.
+// together reports whether sites of one batch begin at the same time in every case: sites that are
+// found later, and sites whose processes record, as well. Matching, now or when a recording is read,
+// would otherwise have starts whose ends were not seen, and take later ends for theirs. A process
+// could end by a signal while it is attached to.
 func (t *tracing) together() bool {
 	return t.layout != nil && t.layout.Pairs != nil || t.options.keep || t.options.Signal.Number != 0
 }

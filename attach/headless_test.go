@@ -34,15 +34,22 @@ func awaitHeadless(t *testing.T, pid int) {
 	}
 }
 
+// startHeadless starts a program, whose file is path, that goes on when its first thread has ended.
+func startHeadless(t *testing.T) (p *tracee.Program, path string) {
+	t.Helper()
+	needs.C(t)
+	tracee.Alone(t, "headless")
+	path = filepath.Join(t.TempDir(), "headless")
+	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/headless.c", "-pthread")
+	p = start(t, exec.Command(path))
+	p.Do("1")
+	return p, path
+}
+
 // TestHeadlessExe checks that a process is selected by the file that it runs when its first thread has
 // ended.
 func TestHeadlessExe(t *testing.T) {
-	needs.C(t)
-	tracee.Alone(t, "headless")
-	path := filepath.Join(t.TempDir(), "headless")
-	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/headless.c", "-pthread")
-	p := start(t, exec.Command(path))
-	p.Do("1")
+	p, path := startHeadless(t)
 	s := open(t, path+":headless:hit", &attach.Options{Target: attach.Target{Exe: path}})
 	p.Do("0")
 	awaitHeadless(t, p.PID())
@@ -61,12 +68,7 @@ func TestHeadlessExe(t *testing.T) {
 // TestHeadless checks that a process whose first thread has ended, and whose memory the
 // kernel shows to nobody since, is not taken for one that has unmapped its files.
 func TestHeadless(t *testing.T) {
-	needs.C(t)
-	tracee.Alone(t, "headless")
-	path := filepath.Join(t.TempDir(), "headless")
-	needs.Run(t, "gcc", "-O1", "-o", path, "testdata/headless.c", "-pthread")
-	p := start(t, exec.Command(path))
-	p.Do("1")
+	p, path := startHeadless(t)
 	if err := os.Remove(path); err != nil { // a site of a file that has a name would not be left
 		t.Fatal(err)
 	}

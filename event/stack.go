@@ -233,7 +233,7 @@ func (s *Stack) outermost() bool {
 	return slices.Contains(uncalled, name)
 }
 
-// uncalled are those of starts that nothing calls.
+// uncalled are the functions with which a thread begins: nothing calls them.
 var uncalled = []string{"_start", "clone", "clone3", "__clone", "__clone3", "__start_context", "runtime.goexit"}
 
 // begins reports whether the outermost function whose code is mapped starts a thread, as far as

@@ -45,7 +45,7 @@ type types struct {
 	first   uint32 // the number of the first type
 	data    []byte
 	offsets []uint32 // of types, in data
-	strings string   // names of this object, which follow those of base. Names share its memory
+	strings string   // the names of this object, numbered behind the names of base. Names share its memory
 	order   binary.ByteOrder
 
 	functions map[string]uint32 // types by name, 0 for several ones that differ

@@ -199,7 +199,7 @@ func TestRunningKernel(t *testing.T) {
 	}
 }
 
-// TestBitFields checks where bit fields are, also those of a structure without a name.
+// TestBitFields checks where bit fields are, in structures with and without a name.
 func TestBitFields(t *testing.T) {
 	types, err := readTypes(sample(t), nil)
 	if err != nil {

@@ -303,8 +303,8 @@ func (t *Trace) profiled() *attach.Options {
 // suspension returns how long the trace is detached if it exceeds its budget.
 func (t *Trace) suspension() time.Duration { return cmp.Or(t.Suspension, retry) }
 
-// rescan is how often a trace looks for probes which the kernel's reports on new mappings miss, such as
-// those of a process that gets the name of its target later. Each look reads what all processes have mapped.
+// rescan is how often a trace looks for probes that the kernel's reports on new mappings miss: a
+// process may get the name of its target later. Each look reads what all processes have mapped.
 const rescan = 30 * time.Second
 
 // options returns what is attached to, and how. Probes may appear later.

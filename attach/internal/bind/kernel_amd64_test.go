@@ -101,8 +101,8 @@ func TestKernelArguments(t *testing.T) {
 	}
 }
 
-// TestKernelLayouts binds functions of the kernel for events. Those of which as many registers are recorded
-// share a program, whatever the registers hold; text is another matter.
+// TestKernelLayouts binds functions of the kernel for events. Functions share a program
+// if it records the same number of registers for each, whatever the registers hold. Text needs another one.
 func TestKernelLayouts(t *testing.T) {
 	var plan site.Plan
 	for i, k := range []reader.KernelTypes{

@@ -111,9 +111,9 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// TestBuildsElsewhere builds the producing side for an architecture without stubs. TestPorts of
-// package supply checks the types of all others, and TestOtherSystems those of systems where it
-// does nothing: to build, each would compile a standard library.
+// TestBuildsElsewhere builds the producing side for an architecture without stubs. In package
+// supply, TestPorts checks the types for the other architectures, and TestOtherSystems for systems other
+// than Linux. A build for each would compile a standard library.
 func TestBuildsElsewhere(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("go", "build", "github.com/go-usdt/usdt/provider", "github.com/go-usdt/usdt/examples/hello")

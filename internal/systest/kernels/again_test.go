@@ -97,7 +97,7 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	if report.Attempts != 3 || report.MaxUnsteady != 3 {
-		t.Errorf("%d attempts and %d tests, want those that doc.go names", report.Attempts, report.MaxUnsteady)
+		t.Errorf("%d attempts and %d tests, want the numbers in doc.go", report.Attempts, report.MaxUnsteady)
 	}
 }
 

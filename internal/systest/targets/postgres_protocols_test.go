@@ -14,7 +14,7 @@ import (
 )
 
 // testProtocols measures statements of the extended protocol: the first look says that it has none of
-// them, and the command that it names has those of each protocol.
+// them, and names a command that measures the statements of each protocol.
 func testProtocols(t *testing.T, p *postgres) {
 	script := filepath.Join(p.dir, "protocols.sql")
 	if err := os.WriteFile(script, []byte("select pg_sleep(0.001);\n"), 0o644); err != nil {
