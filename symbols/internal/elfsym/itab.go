@@ -3,7 +3,6 @@ package elfsym
 import (
 	"bytes"
 	"debug/elf"
-	"slices"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
 )
@@ -25,19 +24,14 @@ const maxItabs = 1 << 15
 
 // ReadInterfaces reads the symbols of SHT_SYMTAB. It returns none without such a section.
 func ReadInterfaces(f *safeelf.File) (out Interfaces, err error) {
-	i := slices.IndexFunc(f.Sections, func(s elf.SectionHeader) bool { return s.Type == elf.SHT_SYMTAB })
-	if i < 0 || f.Class != elf.ELFCLASS64 || uint64(f.Sections[i].Link) >= uint64(len(f.Sections)) {
+	if f.Class != elf.ELFCLASS64 {
 		return out, nil
 	}
-	const size = 24 // sizeof(Elf64_Sym)
-	data, err := f.Data(&f.Sections[i], maxSymbols)
-	if err != nil {
+	data, size, of, err := rawSymbols(f, elf.SHT_SYMTAB)
+	if of == nil || err != nil {
 		return out, err
 	}
-	if err := f.Spend(costSymbol * uint64(len(data)/size)); err != nil {
-		return out, err
-	}
-	names, err := f.Data(&f.Sections[f.Sections[i].Link], maxSymbols)
+	names, err := f.Data(of, maxSymbols) // in memory, so that they are less than a table may read
 	if err != nil {
 		return out, err
 	}

@@ -46,26 +46,10 @@ type symbol struct {
 // New reads the symbol table of type typ, SHT_SYMTAB or SHT_DYNSYM. It returns nil if
 // there is none.
 func New(f *safeelf.File, typ elf.SectionType) (*Table, error) {
-	i := slices.IndexFunc(f.Sections, func(s elf.SectionHeader) bool { return s.Type == typ })
-	if i < 0 {
-		return nil, nil
-	}
-	s := &f.Sections[i]
-	if uint64(s.Link) >= uint64(len(f.Sections)) {
-		return nil, fmt.Errorf("section %s names no section of strings", s.Name)
-	}
-	data, err := f.Data(s, maxSymbols)
-	if err != nil {
+	data, size, names, err := rawSymbols(f, typ)
+	if names == nil || err != nil {
 		return nil, err
 	}
-	size := 24 // sizeof(Elf64_Sym)
-	if f.Class == elf.ELFCLASS32 {
-		size = 16
-	}
-	if err := f.Spend(costSymbol * uint64(len(data)/size)); err != nil {
-		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
-	}
-	names := &f.Sections[s.Link]
 	strings, held, err := f.Open(names, maxStrings)
 	if err != nil {
 		return nil, err
@@ -73,6 +57,30 @@ func New(f *safeelf.File, typ elf.SectionType) (*Table, error) {
 	t := &Table{strings: strings, memory: held}
 	t.read(f, data, size)
 	return t, nil
+}
+
+// rawSymbols returns the symbols of a table, of so many bytes each, and the section of their names,
+// which is nil if there is no such table.
+func rawSymbols(f *safeelf.File, typ elf.SectionType) (data []byte, size int, names *elf.SectionHeader, err error) {
+	i := slices.IndexFunc(f.Sections, func(s elf.SectionHeader) bool { return s.Type == typ })
+	if i < 0 {
+		return nil, 0, nil, nil
+	}
+	s := &f.Sections[i]
+	if uint64(s.Link) >= uint64(len(f.Sections)) {
+		return nil, 0, nil, fmt.Errorf("section %s names no section of strings", s.Name)
+	}
+	if data, err = f.Data(s, maxSymbols); err != nil {
+		return nil, 0, nil, err
+	}
+	size = 24 // sizeof(Elf64_Sym)
+	if f.Class == elf.ELFCLASS32 {
+		size = 16
+	}
+	if err := f.Spend(costSymbol * uint64(len(data)/size)); err != nil {
+		return nil, 0, nil, fmt.Errorf("read section %s: %w", s.Name, err)
+	}
+	return data, size, &f.Sections[s.Link], nil
 }
 
 // read decodes the symbols that are code.
