@@ -1,6 +1,6 @@
 // Package usdt is a toolkit for USDT probes, Linux's typed tracepoints of user
 // programs: it declares them in Go services, at no cost while nobody watches, and
-// finds and traces those of any program. This package holds its documentation
+// finds and traces the probes of any program. This package holds its documentation
 // only. Where to begin:
 //
 // To put probes into a service, use package provider. Any tracer can attach to
@@ -54,7 +54,7 @@
 //
 // To turn addresses of code into functions, files and lines, use package symbols.
 //
-// The events are those of package event, which holds their values and their JSON; what was added
+// The events come from package event, which holds their values and their JSON; what was added
 // up is groups of package total.
 // Package prototype names the arguments of programs that do not do so themselves: PostgreSQL's,
 // Java's, Python's and others'. Two packages are for authors of tools: notes, which reads and

@@ -45,7 +45,7 @@ func function(arg string, f query.Function) Aggregation {
 }
 
 // Hist returns an Aggregation that counts the values of an argument in the buckets
-// of a histogram, whose bounds are powers of two, or those of Scale or Bounds.
+// of a histogram, whose bounds are powers of two, or follow Scale or Bounds.
 func Hist(arg string) Aggregation {
 	return Aggregation{wanted: query.Computation{Value: arg, Hist: true}}
 }
@@ -85,7 +85,7 @@ func (a Aggregation) Bounds(bounds ...float64) Aggregation {
 const MaxScale = query.MaxScale
 
 // Scale returns an Aggregation whose histogram divides each power of two into 2^scale buckets, which
-// begin at 2^(k/2^scale): those of exponential histograms of OpenTelemetry and of native histograms of
+// begin at 2^(k/2^scale), as in exponential histograms of OpenTelemetry and native histograms of
 // Prometheus. 0, without Scale, means powers of two. A group takes 0.8 kB times 2^scale for each CPU.
 func (a Aggregation) Scale(scale int) Aggregation {
 	a.scale = scale

@@ -151,7 +151,7 @@ type batch struct {
 	numbers []int
 
 	calls      map[int]int              // by starts, the ends that their programs also are
-	programs   map[int]*query.Signature // of these starts and ends; other sites have those of schemas
+	programs   map[int]*query.Signature // of these starts and ends; other sites use their schemas' signatures
 	signatures []*query.Signature       // that need a program
 	followers  map[int]*site.SharedLink // of sites that share another site's link
 }

@@ -48,8 +48,8 @@
 // attach programs. Everything else is the same: events, conditions, groups and
 // statistics.
 //
-// With [Options.Rescan], probes that appear later are attached to as well: those of
-// libraries that are loaded, of processes that start and of programs that declare
+// With [Options.Rescan], probes that appear later are attached to as well: in
+// libraries that are loaded, in processes that start and in programs that declare
 // probes when they run.
 //
 // Nothing is attached where it would harm the traced program or its host, unless

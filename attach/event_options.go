@@ -22,7 +22,7 @@ type EventOptions struct {
 	// that shares memory has a buffer of about that size.
 	RingSize int
 	// Ring, unless it is nil, is a ring buffer of the caller's into which the kernel puts the
-	// records of events, beside those of the caller's own programs. The caller reads it, and
+	// records of events, beside the records of the caller's own programs. The caller reads it, and
 	// [Session.Decode] makes events of the records; [Session.Events] yields none. Records of
 	// events begin with 32 bits, in the machine's byte order, whose highest is 0: a program's own
 	// records are known by setting it. A ring has the events of one session at a time.

@@ -118,8 +118,8 @@ type Options struct {
 	Where string
 
 	// Rescan is how often probes are looked for that were not there before:
-	// those of libraries loaded since, of programs that declare probes when
-	// they run, and without PIDs those of processes started since. 0 means
+	// in libraries loaded since, in programs that declare probes when
+	// they run, and without PIDs in processes started since. 0 means
 	// never. Where the kernel reports what processes map, which takes CAP_PERFMON, new
 	// files are found within milliseconds of their first mapping, and a rescan finds what
 	// the reports miss. (A process started later that runs a file which has been found is
@@ -166,7 +166,7 @@ type settings struct {
 	recorded     bool             // events are recorded, and added up here instead of by the kernel
 	tests        bool             // the kernel tests conditions of such events
 	keep         bool             // events are recorded for a file
-	spanned      bool             // events are those of Spans:
+	spanned      bool             // events come from Spans:
 	events       int              // how many of the selectors are of events
 	keys         []string         // of spans
 }
@@ -179,7 +179,7 @@ func (o *Options) Validate() error {
 	return err
 }
 
-// used returns the settings for options whose processes exist, and for those of events.
+// used returns the settings for options whose processes exist, and for event options.
 func (o *Options) used(events *EventOptions) (*settings, error) {
 	out, err := o.settings(events)
 	if err != nil {

@@ -122,7 +122,7 @@ func OpenSpans(ctx context.Context, selectors []string, what *SpanOptions, opts 
 	})
 }
 
-// open attaches to what all selectors name; the first n are those of events.
+// open attaches to what all selectors name; the first n select events.
 func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *settings) error {
 	out := *o
 	out.keep, out.spanned, out.events = true, true, n

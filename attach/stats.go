@@ -126,8 +126,8 @@ func pairStats(c *tally.Counts) *PairStats {
 	return &PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast, Torn: c.Torn}
 }
 
-// addPairs adds the events of starts and ends. Those of ends that passed are counted
-// when their groups are read, those of dropped ends by whoever dropped them. Both events of
+// addPairs adds the events of starts and ends. The events of ends that passed are
+// counted when their groups are read, the events of dropped ends by whoever dropped them. Both events of
 // a pair that is recorded are counted when it is read.
 func (t *tracing) addPairs(st *source.Counts, p *PairStats) {
 	t.pairs.add(p)

@@ -12,6 +12,6 @@
 //	copy(img.Contents(text), code)
 //	file := img.Finish()
 //
-// The same Object and contents always give the same bytes. The formats are those of
+// The same Object and contents always give the same bytes. The formats follow
 // the System V gABI, https://gabi.xinuos.com.
 package elfgen

@@ -2,7 +2,7 @@ package event
 
 import "github.com/go-usdt/usdt/event/args"
 
-// The values of arguments are those of package args, which other packages share.
+// The values of arguments come from package args, which other packages share.
 type (
 	// Arg is one argument of an event: its name, its Value, and in Err why that is missing.
 	Arg = args.Arg

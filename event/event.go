@@ -27,7 +27,7 @@ type Event struct {
 	// empty if the session does not ask for them.
 	Cgroup, Container, Pod string
 
-	// Provider and Name are those of the probe. For a function they are the base name
+	// Provider and Name name the probe. For a function they are the base name
 	// of its object and its own name, demangled.
 	Provider, Name string
 	Args           []Arg

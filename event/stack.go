@@ -34,7 +34,7 @@ type Stack struct {
 	kernel int   // how many addresses, the first ones, are the kernel's; the rest is of those behind:
 	calls  bool  // whether a call also returns to the first address
 	exact  []int // indices of addresses at which signals interrupted functions
-	own    bool  // whether the first frames may be those of package provider
+	own    bool  // whether the first frames may belong to package provider
 }
 
 // Frames returns the functions on the stack, the innermost first: at least one for each address

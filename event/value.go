@@ -80,7 +80,7 @@ func (v Value) Float() float64 {
 // Bool reports whether the value is a bool that is true.
 func (v Value) Bool() bool { return v.Kind == reader.Bool && v.bits != 0 }
 
-// Bytes returns a string or bytes without copying them: those of a view are valid until
+// Bytes returns a string or bytes without copying them: the bytes of a view are valid until
 // the next event. It returns nil for other values.
 func (v Value) Bytes() []byte { return v.data }
 

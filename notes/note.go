@@ -25,7 +25,7 @@ const (
 // that should hold it.
 var ErrTruncated = errors.New("truncated")
 
-// Note is one probe site, as its note describes it. Addresses are those of link time,
+// Note is one probe site, as its note describes it. Addresses are the addresses of link time,
 // unadjusted.
 type Note struct {
 	Provider string

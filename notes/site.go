@@ -8,7 +8,7 @@ import (
 // SiteKind is the shape of the instructions at a probe site.
 type SiteKind uint8
 
-// The values are those of FORMAT.md.
+// FORMAT.md lists the values.
 const (
 	SiteOther    SiteKind = iota // anything else, or not known
 	SiteNop                      // the architecture's plain nop

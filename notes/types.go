@@ -31,7 +31,7 @@ const (
 	// size, and what a condition reads, must fit into the 32 KiB that a BPF program
 	// may have for an event (include/linux/percpu.h: PCPU_MIN_UNIT_SIZE).
 	MaxBlockSize = 15 << 10
-	// MaxFields is the largest number of fields, including those of structs. The
+	// MaxFields is the largest number of fields, including the fields of structs. The
 	// elements of an array count as one.
 	MaxFields = 4096
 	// MaxNesting is the largest depth of structs and arrays within each other.

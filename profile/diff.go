@@ -13,11 +13,11 @@ import (
 // Diff is a profile beside the one with which it is compared.
 type Diff struct{ Base, Now *Profile }
 
-// baseLabel marks samples that are subtracted, as those of "pprof -diff_base" do: pprof's
+// baseLabel marks samples that are subtracted, as "pprof -diff_base" does: pprof's
 // percentages are then parts of them (profile.Sample.DiffBaseSample).
 const baseLabel = "pprof::base"
 
-// WritePprof writes the samples of both for pprof, those of the base with negative values. Now has
+// WritePprof writes the samples of both for pprof, the base's with negative values. Now has
 // them then.
 func (d *Diff) WritePprof(w io.Writer) error {
 	for _, s := range d.Base.sorted() {

@@ -39,7 +39,7 @@ type allocation struct {
 // maxLive is how many allocations are followed until they are freed.
 const maxLive = 1 << 20
 
-// heapValues are those of Go's heap profiles (runtime/pprof/protomem.go).
+// heapValues are the values of Go's heap profiles (runtime/pprof/protomem.go).
 var heapValues = []Value{{"alloc_objects", "count"}, {"alloc_space", "bytes"}, {"inuse_objects", "count"}, {"inuse_space", "bytes"}}
 
 // places in heapValues

@@ -105,7 +105,7 @@ func (p *Profile) Cover(at time.Time) {
 	}
 }
 
-// units are the units of pprof for those of arguments.
+// units are the units of pprof for the units of arguments.
 var units = map[string]string{"ns": "nanoseconds", "us": "microseconds", "ms": "milliseconds", "s": "seconds", "bytes": "bytes", "kB": "kilobytes"}
 
 // SetUnit says in what unit of arguments the value that is shown first is counted, if pprof has it.
@@ -150,7 +150,7 @@ func (p *Profile) sampleOf(ev *event.Event) *sample {
 	}
 }
 
-// add adds values to those of an equal sample, which it returns.
+// add adds values to an equal sample's, and returns that sample.
 func (p *Profile) add(s *sample, values ...int64) *sample {
 	p.key = s.appendKey(p.key[:0])
 	known := p.samples[string(p.key)]

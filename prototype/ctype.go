@@ -13,7 +13,7 @@ type ctype struct {
 	enum  *Enum
 }
 
-// ctypes are the types of C by their names, without qualifiers; those of a word have
+// ctypes are the types of C by their names, without qualifiers; types of a word have
 // size 0, as on Linux.
 var ctypes = map[string]ctype{
 	"bool": {kind: Bool, size: 1}, "_Bool": {kind: Bool, size: 1},

@@ -30,7 +30,7 @@
 //	page PROVIDER:START,PROVIDER:END[:KEY] [by KEY] [stack]
 //	page PROVIDER:NAME
 //
-// A line with open parentheses or braces goes on in the next line. Types are those of C and
+// A line with open parentheses or braces goes on in the next line. Types are the types of C and
 // stdint.h, typedefs and enums of lines above, and pointers to anything. They must have the size
 // and the sign that the object says, except that constants in the code have neither. An argument
 // can be more than a number:

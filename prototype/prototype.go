@@ -83,7 +83,7 @@ func (e *Enum) Add(name string, value int64) {
 	e.values[name] = value
 }
 
-// NameOf returns the name of a value, empty if it has none. If the names are those of single bits, several
+// NameOf returns the name of a value, empty if it has none. If the names name single bits, several
 // are joined as A|B.
 func (e *Enum) NameOf(value int64) string {
 	name, ok := e.names[value]

@@ -17,7 +17,7 @@ var all struct {
 	providers map[string]registration
 	most      int                  // how many before forget looks for ones that are gone
 	life      sys.Mutex            // held by LoadAll and CloseAll, around all others
-	opts      *Options             // those of LoadAll, nil if it was given none
+	opts      *Options             // LoadAll's, nil if it was given none
 	live      bool                 // whether providers that are made now publish what they have
 	early     bool                 // whether that is so by USDT_LOAD alone
 	orphans   map[sourceLine]error // probes without a provider, by where they are declared
@@ -134,7 +134,7 @@ func sorted() (list []*Provider, orphans []error) {
 // LoadAll loads all providers that New has made, and the ones that it will make, until CloseAll:
 // see [Provider.Load]. The main function of a program whose packages declare probes calls it. If
 // opts is not nil, it replaces the options given to New, also for later probes and providers. A
-// provider that was closed by itself stays so until its next Load. The error joins those of each
+// provider that was closed by itself stays so until its next Load. The error joins the errors of each
 // [Provider.Load] and names the probes that were declared in a nil provider or group.
 func LoadAll(opts *Options) error {
 	all.life.Lock()

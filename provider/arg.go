@@ -18,7 +18,7 @@ import (
 // pointer to its 4 or 16 bytes and their number, which is 0 for the zero IP.
 //
 // Typed readers show the bytes of an array, such as a trace.TraceID or uuid.UUID, as
-// hexadecimal digits, and those of a slice as they are. [Hex] and [UTF8] are slices that
+// hexadecimal digits, and the bytes of a slice as they are. [Hex] and [UTF8] are slices that
 // are shown otherwise, and id[:] is an array as plain bytes. A net.IP is shown as an
 // address, a net.HardwareAddr as digits, a json.RawMessage as text.
 type Arg interface {

@@ -93,7 +93,7 @@ func (t *term) holds(at unsafe.Pointer) bool {
 	return (u-t.Low <= t.Span) != t.Outside
 }
 
-// floatOrder maps the bits of a number, those of a 32-bit one shifted left by 32, to an
+// floatOrder maps the bits of a number, the bits of a 32-bit one shifted left by 32, to an
 // integer of the same order, as FORMAT.md has it.
 func floatOrder(bits uint64) int64 {
 	switch {

@@ -35,7 +35,7 @@ type Group struct {
 	semaphores stub.Any
 	provider   *Provider
 	name       string    // behind a "g"; empty for the probes that are in no group
-	counters   []*uint32 // those of semaphores, once updateEnabled has found them all
+	counters   []*uint32 // of the semaphores, once updateEnabled has found them all
 }
 
 // Group returns the provider's group with this name, the same one each time. The name

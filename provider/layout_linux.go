@@ -32,7 +32,7 @@ type layouter struct {
 }
 
 // area is where values lie: in the block, in the elements of a slice that are copied
-// to a fixed place, or in those of one that is not.
+// to a fixed place, or in the elements of one that is not.
 type area struct {
 	at    uint32
 	size  uint64

@@ -55,7 +55,7 @@ type memory interface {
 }
 
 // load generates the object for probes, gets it into memory and lets the probes fire
-// there. probes must include those of the objects in replaced. load closes these
+// there. probes must include the probes of the objects in replaced. load closes these
 // objects, except objects that a tracer has attached to meanwhile, and returns the exceptions. It
 // returns both an object and an error if the probes fire but Options.EventsDir cannot show them,
 // or if something could not be released.

@@ -281,8 +281,8 @@ func (w *watcher) capture(s *signature, block unsafe.Pointer, ipv4 uintptr) {
 	captures.Put(buf)
 }
 
-// maxStack is the largest number of addresses that a local tracer may ask for: those of the
-// program's calls and of this package's own.
+// maxStack is the largest number of addresses that a local tracer may ask for: the addresses of
+// the program's calls and of this package's own.
 const maxStack = record.MaxStack + 10
 
 // recordStack is record for a tracer that also asks for the stack.

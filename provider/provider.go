@@ -42,7 +42,7 @@ type Provider struct {
 	groups     map[string]*Group
 	signatures map[string]*signature
 	records    map[reflect.Type]recordSignature
-	pending    []*probe // those of probes that are to be loaded
+	pending    []*probe // the probes that are to be loaded
 	unsaid     error    // what failed of probes that were published late: the next Load reports it
 	objects    []*object
 	taps       taps
@@ -53,7 +53,7 @@ type Provider struct {
 // New returns the provider with this name, the same one each time, so that packages
 // can declare probes of one provider. Load reports a name that tools could not use.
 //
-// Leave opts nil and pass options to [LoadAll], which overrides those of New. If
+// Leave opts nil and pass options to [LoadAll], which overrides New's. If
 // calls of New give different options, the first ones count, and Load reports both
 // places. After Close, the next New sets the options anew.
 //
@@ -117,7 +117,7 @@ func (p *Provider) Name() string {
 // less and less often. Objects of [LoaderDlopen] are not moved: each publication adds one that
 // stays.
 //
-// The error joins those of all wrong declarations, on each Load again, and counts
+// The error joins the errors of all wrong declarations, on each Load again, and counts
 // those beyond the first 64; the other probes are published all the same. If the object
 // cannot be loaded, the probes remain for the next Load or declaration. A program need not
 // stop at an error: probes that are not loaded do nothing when fired.
@@ -156,7 +156,7 @@ func (p *Provider) load() (published bool, err error) {
 	return published, join(errs...)
 }
 
-// publish loads an object with the pending probes and those of the objects that it
+// publish loads an object with the pending probes and the probes of the objects that it
 // replaces. If it cannot or may not load one, the probes stay pending. again says that
 // what is loaded already had no options but the environment's.
 func (p *Provider) publish(again bool) error {
@@ -178,7 +178,7 @@ func (p *Provider) publish(again bool) error {
 	return p.replace(&opts, replaced)
 }
 
-// replace loads an object with the pending probes and those of the objects in
+// replace loads an object with the pending probes and the probes of the objects in
 // replaced, and puts it in their place.
 func (p *Provider) replace(opts *Options, replaced []*object) error {
 	probes := slices.Clone(p.pending)

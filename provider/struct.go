@@ -192,7 +192,7 @@ func appendFields(all []field, t reflect.Type, base uintptr, depth int) []field 
 	return all
 }
 
-// promotes reports whether the fields of an embedded struct are those of the struct around
+// promotes reports whether the fields of an embedded struct are also fields of the struct around
 // it. Those behind an embedded pointer have no place there.
 func promotes(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t != textType && t != ipType && goWordsOf(t) == nil && !hasValue(t.PkgPath())

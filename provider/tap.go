@@ -11,7 +11,7 @@ import (
 )
 
 // listen calls listener for each firing of the provider's probes, whether they are
-// loaded or not, until the source's Stop. The error joins those of wrong
+// loaded or not, until the source's Stop. The error joins the errors of wrong
 // declarations.
 //
 // Package providertest calls it by go:linkname. A variable of package tap that leads
@@ -67,7 +67,7 @@ func (t *taps) all() []*tap.Listener {
 	return nil
 }
 
-// setTaps makes listeners those of p, and p's probes fire for them. It writes to no
+// setTaps gives p the listeners, for which p's probes then fire. It writes to no
 // semaphore, because the kernel counts there without an atomic instruction.
 func (p *Provider) setTaps(listeners []*tap.Listener) {
 	var list unsafe.Pointer

@@ -24,7 +24,7 @@ const (
 // of them. It fails for a file of debug symbols, which lacks what tools need: check
 // the binary instead.
 //
-// The rules are those of libbpf 1.7 (usdt.c), with which bpftrace attaches since
+// The rules follow libbpf 1.7 (usdt.c), with which bpftrace attaches since
 // 0.24, bcc 0.35 (bcc_elf.c), gdb 13 (stap-probe.c), perf 6 (probe-file.c) and Linux
 // 6.18 (uprobes.c).
 func (f *File) Check() error {

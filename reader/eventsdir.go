@@ -40,7 +40,7 @@ func IsEventsDir(dir string) bool {
 }
 
 // EventsDirProbes returns the probes that an events directory shows, by process, provider
-// and name, except for those of processes that have ended. Reading them takes no privilege:
+// and name, except for the files of processes that have ended. Reading them takes no privilege:
 // a probe has its names, its place in Live, and a Type without the members of structs. It
 // has neither a note's arguments nor a place in a file, as its SiteErr says: [OpenProcess]
 // finds those.

@@ -22,7 +22,7 @@ type Function struct {
 	// fitting first: global before local ones, then those with fewer leading
 	// underscores.
 	Symbols []string
-	// Path and OpenPath are those of the object, as in [Probe].
+	// Path and OpenPath lead to the object, as in [Probe].
 	Path, OpenPath string
 	// Address is the address in the file, Offset the offset in the file. Size is in
 	// bytes, 0 if the symbol table has none.

@@ -85,7 +85,7 @@ const maxGOT = 1 << 20
 
 // OwnSlot returns a slot of the global offset table, by its address in the file. In
 // a process, the slot holds the address of the variable that lies at addr in this
-// object. Compilers take addresses from such slots, also those of the program's own
+// object. Compilers take addresses from such slots, also the addresses of the program's own
 // variables, unless the linker omits the slot.
 func (f *File) OwnSlot(addr uint64) (slot uint64, ok bool) {
 	slot, ok = f.own()[addr]

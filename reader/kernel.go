@@ -4,7 +4,7 @@ import "sync"
 
 // KernelFunction describes a function of the kernel, at its entry or its return, or a tracepoint.
 type KernelFunction struct {
-	// Fields are those of a Tracepoint's record. A value is at Offset; with Memory, the
+	// Fields are the fields of a Tracepoint's record. A value is at Offset; with Memory, the
 	// elements or the text are there. With Follow, a word at Offset says by its lower half where they are,
 	// FollowOffset bytes further in the record, and by its upper half how many bytes.
 	Fields []Variable

@@ -91,5 +91,5 @@ func (t *pclntab) function(addr uint64) (name string, start uint64, ok bool) {
 }
 
 // maxGoName is the length of the longest name that is returned: names of generic
-// functions contain those of their types.
+// functions contain the names of their types.
 const maxGoName = 64 << 10

@@ -54,7 +54,7 @@ type Probe struct {
 	Live *Live
 
 	// Kind is USDT except for the probes that [Function.Entry], [Function.At] and
-	// [Function.Return] make, whose function is Target, and those of the kernel: their Provider
+	// [Function.Return] make, whose function is Target, and the kernel's: their Provider
 	// is the module ("vmlinux" for the kernel itself), Location the address, and Path is empty.
 	// The Provider of a Tracepoint is its system, and Location its number.
 	Kind   ProbeKind
@@ -162,7 +162,7 @@ func (p *Probe) Arguments() []notes.Arg {
 	return notes.ParseArgs(notes.Machine(p.Machine), notes.Class(p.Class), p.ArgsText())
 }
 
-// ArgsText returns Note.Args, for a function of the kernel those of its types.
+// ArgsText returns Note.Args, for a function of the kernel the arguments by its types.
 func (p *Probe) ArgsText() string {
 	if p.Args == "" && p.Kernel != nil {
 		return p.Kernel.Types().Args

@@ -124,7 +124,7 @@ func (c *Code) Variables(addr uint64) ([]Variable, error) {
 	return c.variables(all), c.err(err)
 }
 
-// frames returns the object's tables of call frames, or those of its separate file.
+// frames returns the object's tables of call frames, or its separate file's.
 func (c *Code) frames() *cfi.Table {
 	if c.cfi != nil {
 		return c.cfi

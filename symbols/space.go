@@ -245,7 +245,7 @@ func (s *Space) Stack(calls Calls) []Frame {
 	return out
 }
 
-// append appends the frames of the code at at to dst, as those of addr.
+// append appends the frames of the code at at to dst, as frames of addr.
 func (s *Space) append(dst []Frame, addr, at uint64) []Frame {
 	f := Frame{Address: addr}
 	g, ok := s.find(at)

@@ -46,7 +46,7 @@ type Group struct {
 	Meaning reader.Meaning
 }
 
-// CompareKeys compares the values of By: it returns a number less than 0 if those of g come
+// CompareKeys compares the values of By: it returns a number less than 0 if g's come
 // first, 0 if they are equal. Values that could not be read come first. Numbers are in the
 // order of their sizes, and text in the order of its bytes. The group of others comes last.
 func (g *Group) CompareKeys(other *Group) int {

@@ -4,6 +4,6 @@
 // [Load] takes an object file and does all of it. [LoadSpec], [New] and
 // [Collection.Attach] are its three steps, between which variables are set and maps
 // resized, and [Collection.AttachProgram] attaches to probes that were not known
-// when the program was compiled. Selectors, targets and plans are those of
+// when the program was compiled. Selectors, targets and plans come from
 // package attach.
 package collection

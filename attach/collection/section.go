@@ -17,7 +17,7 @@ type section struct {
 	selector string     // as newTarget takes it, or what kernel takes; empty if the section names nothing
 }
 
-// sections are those of programs that a collection attaches, without ".s".
+// sections are the sections of programs that a collection attaches, without ".s".
 var sections = map[string]section{
 	"usdt":             {kind: selector.USDT},
 	"uprobe":           {kind: selector.Uprobe, single: true},

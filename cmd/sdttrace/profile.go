@@ -217,7 +217,7 @@ func (d *profiling) write(stdout io.Writer, write func(io.Writer) error) error {
 	return err
 }
 
-// ofHeap reports whether all probes are those of allocations.
+// ofHeap reports whether all probes are allocations.
 func ofHeap(probes []string) bool {
 	for _, probe := range probes {
 		if s, err := selector.Parse(probe); err != nil || s.Provider != profile.HeapProvider {

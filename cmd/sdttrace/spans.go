@@ -47,7 +47,7 @@ func (d *spanning) check([]string) error {
 
 func (d *spanning) traces(events []string) []string { return probesOf(d.texts, events) }
 
-// probesOf returns the probes of events, and those of spans.
+// probesOf returns the probes of events, and of spans.
 func probesOf(spans, events []string) []string {
 	all := slices.Clone(events)
 	for _, text := range spans {

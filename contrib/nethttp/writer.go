@@ -60,7 +60,7 @@ func (w *writer) ReadFrom(r io.Reader) (n int64, err error) {
 }
 
 // The other interfaces that a ResponseWriter may implement say what it can do, so that a
-// writer may have only those of the one below.
+// writer may have only the interfaces of the one below.
 
 type flusher struct{ of *writer }
 

@@ -9,6 +9,6 @@
 //	sdttrace --where 'level >= 8 && attrs ~ "*user=17*"' slog:record
 //
 // Its arguments are trace_id and span_id ([Options]), level (-4, 0, 4, 8 for debug, info,
-// warn and error), msg, and attrs in the form of slog.TextHandler: with those of With in
+// warn and error), msg, and attrs in the form of slog.TextHandler: with the attributes of With in
 // front, and names of groups before keys, as in "service=shop req.method=GET".
 package usdtslog

@@ -51,7 +51,7 @@ func (q queryer) query(ctx context.Context, query string, args []driver.NamedVal
 	return q.of.below.(driver.Queryer).Query(query, values)
 }
 
-// like returns c with those of these interfaces that the driver's connection has.
+// like returns c with the interfaces, out of these, that the driver's connection has.
 func (c *conn) like() driver.Conn {
 	_, execs := c.below.(driver.ExecerContext)
 	if !execs {

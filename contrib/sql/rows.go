@@ -9,7 +9,7 @@ import (
 	"github.com/go-usdt/usdt/provider"
 )
 
-// rows are those of a query that began while somebody watched. For what the driver's do
+// rows are the rows of a query that began while somebody watched. For what the driver's do
 // not implement they say what database/sql assumes then.
 type rows struct {
 	driver.Rows

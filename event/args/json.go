@@ -17,7 +17,7 @@ import (
 // errUTF8 is the entry in an event's "errors" for a string that JSON cannot hold.
 var errUTF8 = errors.New("invalid UTF-8 replaced by U+FFFD")
 
-// MarshalJSON returns the fields as one JSON object, as those of an
+// MarshalJSON returns the fields as one JSON object, as the fields of an
 // event, or null for a nil record.
 func (s Struct) MarshalJSON() ([]byte, error) { return s.AppendJSON(nil), nil }
 

@@ -33,7 +33,7 @@ const (
 	logsOfPods       = "/var/log/pods"       // ibidem, helpers.go: BuildPodLogsDirectory
 )
 
-// storageFiles are those of Podman and CRI-O: github.com/containers/storage, containers.go.
+// storageFiles are the files of Podman and CRI-O: github.com/containers/storage, containers.go.
 var storageFiles = []string{"/var/lib" + storage + "/containers.json", "/run" + storage + "/volatile-containers.json"}
 
 // Container returns the names of a container, none if no file has one.

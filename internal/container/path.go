@@ -34,7 +34,7 @@ var runtimes = []struct{ name, scope, prefix, above string }{
 var (
 	// Containers have identifiers of 32 random bytes: github.com/moby/moby, daemon/stringid
 	identifier = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	// UIDs of pods are those of RFC 4122, of static pods a hash: github.com/kubernetes/kubernetes,
+	// UIDs of pods have the form of RFC 4122; a static pod's is a hash: github.com/kubernetes/kubernetes,
 	// pkg/kubelet/cm/pod_container_manager_linux.go and pkg/kubelet/config/common.go
 	podUID = regexp.MustCompile(`(?:^|-)pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})(?:\.slice)?$`)
 )

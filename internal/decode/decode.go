@@ -1,5 +1,5 @@
 // Package decode makes events of records, for the sources of events in this module. Its functions
-// are those of package event that nobody else can call, since the shapes of records are internal.
+// are functions of package event that nobody else can call, since the shapes of records are internal.
 package decode
 
 import (

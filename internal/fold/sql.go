@@ -241,7 +241,7 @@ func isHex(in []byte) bool { return len(in) > 1 && in[0] == '0' && in[1]|0x20 ==
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isWord reports whether a byte may begin a name; those of UTF-8 may.
+// isWord reports whether a byte may begin a name; bytes of UTF-8 may.
 func isWord(c byte) bool {
 	return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }

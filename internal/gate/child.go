@@ -5,7 +5,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stack slots, beside those of the builder.
+// Stack slots, beside the builder's.
 const (
 	stackEvent   = -32 // the key of members, and whether a program was executed
 	stackOne     = -40

@@ -86,7 +86,7 @@ func StartGuard(arguments ...string) (*Guard, error) {
 
 // StartReleaser starts a guard that has the processes go on which a session has stopped by
 // [attach.Signal], with the map that the session gives its Guard, when this process has ended.
-// The arguments are those of StartGuard.
+// It takes the arguments of StartGuard.
 func StartReleaser(stopped *ebpf.Map, arguments ...string) (*Guard, error) {
 	held, err := stopped.Clone()
 	if err != nil {

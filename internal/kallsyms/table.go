@@ -11,7 +11,7 @@ import (
 type Table struct {
 	text    string   // the names, each with a zero byte behind it
 	modules []string // the first is the kernel itself, and empty
-	entries []entry  // by address, and those of one address as the kernel lists them
+	entries []entry  // by address; entries of one address as the kernel lists them
 }
 
 // entry is a function, or where the code of one ends if what follows is none: then its name is

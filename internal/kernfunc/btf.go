@@ -166,7 +166,7 @@ func (t *types) of(id uint32) (typ, bool) {
 	return typ{}, false
 }
 
-// all returns how many bytes the strings have, with those of base.
+// all returns how many bytes the strings have, with base's.
 func (t *types) all() uint32 {
 	n := uint32(len(t.strings))
 	if t.base != nil {

@@ -33,7 +33,7 @@ func Type(name string) string {
 	if name == "" || Is(name) {
 		return Source(name)
 	}
-	// GCC marks types that are compared by their address, those of one file, by a '*'.
+	// GCC marks types that are compared by their address, which are local to one file, by a '*'.
 	plain := strings.TrimPrefix(name, "*")
 	const of = "typeinfo name for " // what _ZTS stands for
 	if text, ok := bounded("_ZTS"+plain, len(plain), nil); ok {

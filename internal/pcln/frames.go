@@ -44,7 +44,7 @@ func (t *Table) Append(dst []Frame, addr uint64) []Frame {
 
 // name returns the name of the function at off. Types of generic functions are left
 // out, as runtime.Frame and profiles of runtime/pprof do (runtime/symtab.go,
-// funcNameForPrint): they are those of shapes, and long.
+// funcNameForPrint): they name shapes, and are long.
 func (t *Table) name(off uint64) string {
 	name := text(t.names, off)
 	i, j := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')

@@ -57,7 +57,7 @@ func (p *program) read(least version) (*Table, []byte, error) {
 	return t, data, nil
 }
 
-// findText finds from where addresses of functions count. words are those of
+// findText finds from where addresses of functions count. words belong to
 // moduledata.
 func (p *program) findText(t *Table, words []uint64) error {
 	text, ok := p.text(t, words)

@@ -27,7 +27,7 @@ var magics = map[uint32]version{0xfffffffb: go12, 0xfffffffa: go116, 0xfffffff0:
 
 const (
 	// maxName is the length in bytes of the longest name of a function or file: names
-	// of generic functions contain those of their types.
+	// of generic functions contain the names of their types.
 	maxName = 64 << 10
 	// maxSteps is the largest number of steps that are taken through tables of values
 	// for one address; each step is for an instruction or more.

@@ -81,7 +81,7 @@ func Has(c uint) bool {
 	return err != nil || data[c/32].Effective&(1<<(c%32)) != 0
 }
 
-// missingCapabilities returns those of CAP_BPF and CAP_PERFMON that this process
+// missingCapabilities returns the capabilities among CAP_BPF and CAP_PERFMON that this process
 // lacks. CAP_SYS_ADMIN stands for either.
 func missingCapabilities() []string {
 	if Has(unix.CAP_SYS_ADMIN) {

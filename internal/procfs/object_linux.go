@@ -32,7 +32,7 @@ func idOf(f interface {
 	return ID{Dev: st.Dev, Inode: st.Ino}, nil
 }
 
-// Objects returns the files that maps, those of process pid, name with execute
+// Objects returns the files that maps, process pid's, name with execute
 // permission, by address.
 func Objects(pid int, maps []Mapping) []*Object {
 	exec := map[ID]bool{}

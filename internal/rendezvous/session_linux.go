@@ -40,7 +40,7 @@ type Options struct {
 const defaultSize = 4 << 20
 
 // Session is a tracer's connection to a process. Its methods may be called by any
-// goroutine, except those of Ring.
+// goroutine, except the methods of Ring.
 type Session struct {
 	// Ring has the records.
 	Ring *ring.Reader

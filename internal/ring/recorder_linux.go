@@ -71,7 +71,7 @@ func copiesOnWrite(file int) (bool, error) {
 	return kind == unix.BTRFS_SUPER_MAGIC || kind == zfs || kind == bcachefs, nil
 }
 
-// parts are those of a recorder's file, which shards take in turn: so all of it is
+// parts are the parts of a recorder's file, which shards take in turn: so all of it is
 // used, whichever CPUs are busy.
 type parts struct {
 	_ [0]func() // without a function that compares two

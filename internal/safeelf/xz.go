@@ -11,7 +11,7 @@ import (
 )
 
 // maxDictionaries is the largest sum in bytes of the dictionaries of one stream:
-// those of 16 blocks by xz without an option.
+// the bytes of 16 blocks by xz without an option.
 const maxDictionaries = 128 << 20
 
 var (

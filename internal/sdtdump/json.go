@@ -48,7 +48,7 @@ type jsonArgument struct {
 	Kind   string      `json:"kind,omitempty"`
 	Value  json.Number `json:"value,omitempty"`
 	Reg    string      `json:"reg,omitempty"`
-	// Pair, Segment, Extend and Reloc are those of notes.Arg: without them a
+	// Pair, Segment, Extend and Reloc come from notes.Arg: without them a
 	// value in two registers, or memory of a thread, would look like another.
 	Pair    string `json:"pair,omitempty"`
 	Segment string `json:"segment,omitempty"`

@@ -40,7 +40,7 @@ type Field struct {
 	Index   int   // in Layout.Strings
 
 	Constant any    // as the Value of an event.Arg
-	Bits     uint64 // those of Constant
+	Bits     uint64 // the bits of Constant
 
 	Parts   []Field
 	Count   int

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The functions of this file are those of package unix without addresses and kinds of
+// The functions of this file do what package unix does, without addresses and kinds of
 // control messages, which would weigh more than all else that a service needs of
 // sockets. None of them waits.
 

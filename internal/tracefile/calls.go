@@ -16,7 +16,7 @@ type Stack struct {
 
 // Stacks are written as entries that refer to each other by their numbers, each once: a text,
 // a place, which is an address and what is known of it, and a stack, which is places. Numbers
-// begin at 1; 0 stands for none. They are those of a generation: when its entries take too
+// begin at 1; 0 stands for none. They belong to a generation: when its entries take too
 // much memory, the next one begins, and knows none of them.
 const (
 	entryText  = 1 // length, bytes

@@ -16,7 +16,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// ErrNot is the error of a file that does not begin as those of this package do.
+// ErrNot is the error of a file that does not begin as the files of this package do.
 var ErrNot = errors.New("it is no file that sdttrace record has written")
 
 // Limits on what is kept of a file.
@@ -54,7 +54,7 @@ type SavedSite struct {
 	Shape *shape.Shape
 }
 
-// Is reports whether the file at path begins as those of this package do.
+// Is reports whether the file at path begins as the files of this package do.
 func Is(path string) bool {
 	f, err := open(path)
 	if err != nil {

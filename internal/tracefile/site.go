@@ -1,6 +1,6 @@
 package tracefile
 
-// Site describes a site, and how its records are decoded. Its numbers are those of a
+// Site describes a site, and how its records are decoded. Its numbers are the numbers of a
 // record: see internal/record, and FORMAT.md.
 type Site struct {
 	Number uint32 `json:"number"` // in the records that follow; it may stand for another site later

@@ -30,7 +30,7 @@ type groupTime struct {
 	file  string
 }
 
-// The files are those of Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpuacct.rst.
+// Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpuacct.rst describe the files.
 const (
 	timeOf2  = "cpu.stat"
 	timeOfV1 = "cpuacct.usage"

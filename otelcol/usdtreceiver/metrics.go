@@ -328,7 +328,7 @@ func float(v any) float64 {
 	return float64(integer(v))
 }
 
-// histogram adds a point of an exponential histogram. The kernel's buckets are those of its scale,
+// histogram adds a point of an exponential histogram. The kernel's buckets are the buckets of its scale,
 // except that a power of two lies in the bucket that begins with it, and the data model has it in the
 // one that ends with it; it allows that at boundaries.
 func (b *metricBuilder) histogram(key scopeKey, name, unit string, keys []event.Arg, g *total.Group) {

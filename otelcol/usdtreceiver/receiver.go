@@ -80,7 +80,7 @@ func (r *usdtReceiver) Shutdown(context.Context) error {
 	return nil
 }
 
-// keepers identifies the receiver among those of one collector.
+// keepers identifies the receiver among the receivers of one collector.
 func (r *usdtReceiver) keepers() string {
 	if len(r.tasks) == 0 {
 		return ""

@@ -22,7 +22,7 @@ type telemetry struct {
 	traces  []*counts
 }
 
-// counts are those of one trace.
+// counts are the counts of one trace.
 type counts struct {
 	attributes          attribute.Set
 	overBudget, refused atomic.Uint64

@@ -117,8 +117,8 @@ func (s *Schema) Fault(f *query.Fault) (name string, err error) {
 	return s.compared[f.Input], markError(f.Mark)
 }
 
-// Part returns part i of the key: where its number has the other sign than those of most
-// events, with that sign.
+// Part returns part i of the key, with the sign that its number has, also where most events have
+// the other sign.
 func (l *Layout) Part(key []byte, i int) query.Part {
 	part := l.Parts[i]
 	if l.marked() && query.MarkIn(key, len(l.Parts), i) == query.MarkSign {

@@ -12,7 +12,7 @@ import (
 )
 
 // Matched returns a signature by which package tally matches records of a schema, whose
-// Binder had Keep, as those of starts or of ends; nil if p is neither. A pair passes a
+// Binder had Keep, as records of starts or of ends; nil if p is neither. A pair passes a
 // condition as it does where pairs are all that is recorded.
 func (l *Layout) Matched(condition *filter.Expr, sc *Schema, p *reader.Probe) (*query.Signature, error) {
 	pairs := l.Pairs

@@ -13,7 +13,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// bindTracepoint reads the fields of a tracepoint's record. Events hold all, or those of Options.Args.
+// bindTracepoint reads the fields of a tracepoint's record. Events hold all of them, or the ones in Options.Args.
 func (b *Binder) bindTracepoint(sc *Schema, s *site.Site) {
 	sc.Named = true
 	p := &s.Probe

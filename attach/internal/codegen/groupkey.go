@@ -125,7 +125,7 @@ func (g *generator) clearBytes(base asm.Register, at int16, from, to int) {
 	}
 }
 
-// plainFloat makes the bits of equal numbers in R1 equal, and those of all NaNs.
+// plainFloat makes the bits of equal numbers in R1 equal, and the bits of all NaNs.
 // It changes R2 and R3.
 func (g *generator) plainFloat() {
 	inf := uint64(0x7ff) << 53 // the sign is shifted out

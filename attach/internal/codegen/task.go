@@ -34,7 +34,7 @@ func helperResult(fn asm.BuiltinFunc) func(*generator, asm.Register) {
 	return func(g *generator, dst asm.Register) { g.emit(fn.Call(), asm.Mov.Reg(dst, asm.R0)) }
 }
 
-// loadGoCall puts what identifies a call among those of a Go program into dst: the address of its
+// loadGoCall puts what identifies a call of a Go program into dst: the address of its
 // goroutine, and above which depth of its stack the call's frame lies, both in words. A goroutine
 // begins with the bounds of its stack (runtime.g). Calls of one goroutine that are 8 MiB apart
 // have one number, and are told apart by their order.

@@ -68,7 +68,7 @@ type Search struct {
 	ctx       context.Context
 	found     Sites
 	infos     map[string]os.FileInfo // of the files that paths lead to; nil if there is none
-	objects   []*procfs.Object       // those of the process being looked at
+	objects   []*procfs.Object       // in the process being looked at
 	troubles  []error
 	privilege *privilege.Error // what kept files of d.procs from being read
 
@@ -83,7 +83,7 @@ type Search struct {
 	rest     []int                        // processes that it has not looked at yet
 	news     *maplog.News                 // nil if scans must do
 	read     map[procfs.ID]*fileState     // files that were looked at
-	lower    map[overlay.Inode]*fileState // those of read that are on overlays
+	lower    map[overlay.Inode]*fileState // the part of read that is on overlays
 	mappings map[mapping]mappingState     // files of read that share ids in /proc/PID/maps
 	inodes   overlay.Inodes
 	hidden   map[int]hiddenScans // processes that may not, or cannot, be inspected
@@ -303,7 +303,7 @@ func (d *Search) amongFunctions(p *reader.Probe) bool {
 	return hit
 }
 
-// Among returns those of the probes that selectors name, and their places. where says
+// Among returns the probes that selectors name, and their places. where says
 // in an error where the probes are. The search finds nothing more.
 func Among(selectors []selector.Selector, probes []reader.Probe, where string) (d *Search, found Sites, which []int, err error) {
 	d = New(selectors, &process.Set{})

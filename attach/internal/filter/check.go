@@ -65,7 +65,7 @@ type Condition struct {
 	Prefix int
 }
 
-// FloatOrder maps the bits of a 64-bit floating-point number, or those of a
+// FloatOrder maps the bits of a 64-bit floating-point number, or the bits of a
 // 32-bit one shifted left by 32, to an integer of the same order.
 func FloatOrder(bits uint64) int64 {
 	if bits<<1 == 0 { // -0

@@ -15,7 +15,7 @@ type Operand struct {
 }
 
 // NumberOperand returns the bits of a number, extended to 64 bits by its sign, as an
-// Operand; those of a floating-point number with 64 bits.
+// Operand; the bits of a floating-point number with 64 bits.
 func NumberOperand(bits uint64) Operand { return Operand{known: true, bits: bits} }
 
 // StringOperand returns a string as an Operand. more says that the string goes on; it

@@ -54,7 +54,7 @@ func (p *parser) sum(depth int) (*Expr, error) {
 }
 
 // product parses operands between operators that bind tighter than + and -, which are
-// those of Go.
+// Go's.
 func (p *parser) product(depth int) (*Expr, error) {
 	return p.operations(depth, p.negative, grammar.Products)
 }

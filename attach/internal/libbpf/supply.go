@@ -136,7 +136,7 @@ func ofSpec(name string, offset int16, size asm.Size) asm.Instructions {
 }
 
 // argFunction returns bpf_usdt_arg: of the context, the number of an argument, and the address to
-// store it at. Its results are those of the header: 0, -ESRCH without a spec, -ENOENT without such
+// store it at. Its results are the header's: 0, -ESRCH without a spec, -ENOENT without such
 // an argument, -EINVAL for one that cannot be expressed, or the error of a read.
 func argFunction(sleeps bool) asm.Instructions {
 	const none, missing, invalid, value, memory, out = ArgFunction + ".none", ArgFunction + ".missing", ArgFunction + ".invalid",

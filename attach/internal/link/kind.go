@@ -10,8 +10,8 @@ import (
 	"github.com/go-usdt/usdt/internal/privilege"
 )
 
-// Kind is a mechanism by which programs are attached. The values are those of
-// attach.LinkKind.
+// Kind is a mechanism by which programs are attached. The values equal
+// attach.LinkKind's.
 type Kind int
 
 const (

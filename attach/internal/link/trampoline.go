@@ -92,7 +92,7 @@ func attachTrampolines(ctx context.Context, a *attempt) error {
 	return err
 }
 
-// keepMeant closes links that are for other functions than those of left: programs are loaded for a
+// keepMeant closes links that are for other functions than the ones in left: programs are loaded for a
 // function by its name, which may also be that of a function in another module.
 func (a *functionsAttempt) keepMeant(left []int) error {
 	var kept []Link

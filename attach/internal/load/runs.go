@@ -16,7 +16,7 @@ type Runs struct {
 	}
 }
 
-// add adds those of a program.
+// add adds the runs of a program.
 func (r *Runs) add(prog *ebpf.Program) error {
 	st, err := prog.Stats()
 	if err != nil {

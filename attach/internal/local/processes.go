@@ -77,7 +77,7 @@ func (l *Processes) Fits(s *selector.Selector) error {
 	return nil
 }
 
-// explain adds to an error that no probe matches, where only those of some programs are
+// explain adds to an error that no probe matches, where only the probes of some programs are
 // looked for.
 func (l *Processes) explain(err error) error {
 	if !l.options.Only || !errors.Is(err, discover.ErrNoMatch) {
@@ -90,7 +90,7 @@ func (l *Processes) explain(err error) error {
 // others if the kernel is not to attach to them.
 //
 // A process may publish its probes just before it offers them: unless again is nil,
-// those of a process that offers none are left out, and again is called to find them
+// the probes of a process that offers none are left out, and again is called to find them
 // once more.
 func (l *Processes) Claim(ctx context.Context, plan site.Plan, again func(pid int)) (site.Plan, error) {
 	l.refusals = map[int]error{}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sizes and places are those of include/uapi/linux/perf_event.h, enum perf_event_type.
+// Sizes and places follow include/uapi/linux/perf_event.h, enum perf_event_type.
 const (
 	headerSize = 8
 	timeSize   = 8 // of struct sample_id, at the end of each record

@@ -34,7 +34,7 @@ type Code struct {
 
 // Open returns what names code. It looks at once at processes that are known from the start,
 // since they may end soon. If logged is set and the kernel reports mappings to this process, it
-// also knows processes that have ended before anybody looked at them: those of pids, or of members and
+// also knows processes that have ended before anybody looked at them: the processes in pids, or in members and
 // what they start, or all. resolver is the caller's, or nil for one that Close closes.
 func Open(resolver *symbols.Resolver, pids []int, logged bool, members func() ([]int, error)) *Code {
 	c := &Code{resolver: resolver, shared: resolver != nil, processes: map[int]*knownProcess{}}
@@ -193,7 +193,7 @@ func (c *Code) Refresh(ctx context.Context) {
 	})
 }
 
-// version returns a number for names that are not those of before.
+// version returns a number that changes with the names.
 func (c *Code) version() uint64 { return c.versions.Add(1) }
 
 // Aside calls f in a goroutine. It opens files, which may take for ever where a file system does

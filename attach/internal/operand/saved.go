@@ -11,7 +11,7 @@ import (
 const (
 	// SavedAt is where the words are, from the frame pointer: the end of a program's stack.
 	SavedAt = -512
-	// SavedResult is the number of the result's word, behind those of the arguments: as many as
+	// SavedResult is the number of the result's word, behind the arguments' words: as many as
 	// kernfunc.MaxSaved.
 	SavedResult = 10
 	// SavedSize is how many bytes the words take.

@@ -46,7 +46,7 @@ var (
 
 // throwerOf looks for tables of what is to be done when an exception passes. A file that has them
 // may throw through any of its functions, whatever their language, except the C library and files
-// whose tables are those of C. A file
+// whose tables are C's. A file
 // of C++ has none if it was built without exceptions, or if it has nothing to do then: exceptions
 // of other files, whose functions it imports, pass through it.
 func throwerOf(f *safeelf.File) thrower {

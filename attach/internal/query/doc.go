@@ -6,7 +6,7 @@
 //     aggregate
 //   - an [Input] is a value that conditions and aggregates use, an [Aggregate] what is added
 //     up and by what, a [Part] a part of its key
-//   - [Values] are the sums of a group, in words: those of the kernel and of tally are alike,
+//   - [Values] are the sums of a group, in words: the kernel's and tally's are alike,
 //     and [Merge] adds them
 //
 // It knows no instructions, no maps and no probes.

@@ -50,7 +50,7 @@ func FineZero(kind reader.FieldKind) int {
 }
 
 // FineBucket returns the index of a number's fine bucket; the indices are in the order of
-// numbers. The bits are those of [PowerBucket].
+// numbers. The bits are the ones that [PowerBucket] takes.
 func FineBucket(value uint64, kind reader.FieldKind) int {
 	zero := FineZero(kind)
 	switch {

@@ -15,7 +15,7 @@ const (
 	ByHalves                   // of powers: from 2^(k/2) to 2^((k+1)/2)
 	ByQuarters                 // likewise
 	ByEighths
-	ByBounds // those of the computation
+	ByBounds // the bounds of the computation
 
 	Divisions // their number
 )

@@ -153,7 +153,7 @@ func (v *Values) AddsUp() bool {
 // bounds what a map keeps for each CPU.
 const MaxWords = 32 << 10 / 8
 
-// CellOf returns the words of a cell, nil if there are none. places are those of the group.
+// CellOf returns the words of a cell, nil if there are none. places belong to the group.
 func CellOf(words []uint64, places []Place, c Cell) []uint64 {
 	for i := range places {
 		if places[i].Cell == c {
@@ -163,7 +163,7 @@ func CellOf(words []uint64, places []Place, c Cell) []uint64 {
 	return nil
 }
 
-// Merge adds the words of a group to those of another one.
+// Merge adds the words of a group to the words of another one.
 func Merge(sum, more []uint64, places []Place) {
 	plain := 0
 	for i := range places {

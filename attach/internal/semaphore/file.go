@@ -100,7 +100,7 @@ func Read(o *operand.Object, offsets map[uint64]bool, miscounted bool) (*File, e
 	return f, nil
 }
 
-// placesOf returns the copies of a site, and those of the instruction behind a one-byte
+// placesOf returns the copies of a site, and of the instruction behind a one-byte
 // nop that tracers may prefer.
 func placesOf(o *operand.Object, off uint64) (all []place) {
 	code := bytes.Clone(o.BytesAt(off, maxNops))

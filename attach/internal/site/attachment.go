@@ -95,7 +95,7 @@ func Attach(ctx context.Context, plan Plan, groups []*Group, kind link.Kind) (*A
 		if errs[i] == nil {
 			continue
 		}
-		for _, s := range g.sites { // those of a group that was not tried
+		for _, s := range g.sites { // the sites of a group that was not tried
 			if !s.Attached && s.Reason == nil {
 				s.Reason = errs[i]
 			}

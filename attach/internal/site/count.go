@@ -63,7 +63,7 @@ func countedIn(groups []*Group) (all []*counted) {
 }
 
 // count begins to keep count of the groups' semaphores. Miscounted sites whose count
-// cannot be kept are left out of the groups, unless they are those of one process, which
+// cannot be kept are left out of the groups, unless the group is one process's, which
 // may have started. look, to be called when breakpoints are there, looks for libraries
 // that processes have mapped more than once.
 func count(ctx context.Context, groups []*Group, kind link.Kind) (c counts, look func()) {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Report is what callers get to know about a site. The fields are those of
+// Report is what callers get to know about a site. The fields match
 // attach.Site, where they are explained.
 type Report struct {
 	Probe    reader.Probe

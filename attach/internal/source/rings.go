@@ -51,7 +51,7 @@ type Rings struct {
 	fail   func(error)
 }
 
-// How long next waits for records. A process has room for those of some milliseconds,
+// How long next waits for records. A process's ring holds the records of some milliseconds,
 // and is slowed down by somebody who looks at its positions all the time.
 const (
 	ringSoon = time.Millisecond

@@ -7,7 +7,7 @@ import (
 )
 
 // savedStacks has the stacks of the records that were read from files, by numbers that it puts
-// into the records. It keeps the last ones: those of records that nobody has decoded yet, or of
+// into the records. It keeps the last ones: the stacks of records that nobody has decoded yet, or of
 // starts that wait for their ends.
 type savedStacks struct {
 	mu      sync.Mutex

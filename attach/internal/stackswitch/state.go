@@ -18,7 +18,7 @@ func (r *registers) set(n int, in bool) {
 // memory have it.
 type state struct {
 	sp        int       // the number of the stack pointer
-	whole     bool      // the instructions are those of a function from its start on
+	whole     bool      // the instructions are a function's, from its start on
 	addresses registers // hold addresses in the stack's memory
 	slots     registers // hold what was in the stack's memory, perhaps such an address
 	ever      registers // have held such an address in this function

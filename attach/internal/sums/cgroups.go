@@ -2,7 +2,7 @@ package sums
 
 import "encoding/binary"
 
-// joinGroups adds up what differs only by control groups that have the same word: those of one
+// joinGroups adds up what differs only by control groups that have the same word: the groups of one
 // container, or of one pod. The id of one of them stands for all in keys.
 func (s *Sums) joinGroups() {
 	var parts []int

@@ -21,7 +21,7 @@ var results = [query.Functions]func(g *total.Group, w *words){
 	query.Stddev: func(g *total.Group, w *words) { g.Stddev = w.mean(w.stddev()) },
 }
 
-// words are those of one group.
+// words belong to one group.
 type words struct {
 	l      *bind.Layout
 	all    []uint64

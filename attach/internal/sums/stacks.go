@@ -29,7 +29,7 @@ func (s *Sums) AddStacks(stacks map[uint64]query.GroupStack) {
 // files, and groups that differ only in what is not shown. Keys have numbers in place of hashes
 // then. When more groups come, all can be united again. unite ends early if over says that
 // nobody asks for groups any more; over may be nil. probes are the numbers that stand for probes, by
-// those of their sites; name names the frames of a stack.
+// the probes of their sites; name names the frames of a stack.
 func (s *Sums) Unite(probes []int, name func(*query.GroupStack) *event.Stack, over func() bool) {
 	part := s.Layout.StackPart()
 	if part == nil {
@@ -77,7 +77,7 @@ func (s *Sums) Unite(probes []int, name func(*query.GroupStack) *event.Stack, ov
 }
 
 // identify returns a number that differs between stacks whose frames differ, never 0. Frames
-// without a module or a function are those of their process.
+// without a module or a function belong to their process.
 func identify(s *event.Stack, pid int) uint64 {
 	var b []byte
 	number := func(n uint64) { b = binary.AppendUvarint(b, n) }

@@ -21,7 +21,7 @@ type Sums struct {
 	places []query.Place
 	of     map[string][]uint64
 	stacks map[uint64]query.GroupStack // that keys have the hashes of
-	named  map[uint64]*event.Stack     // those of groups that are united, by the numbers that keys have
+	named  map[uint64]*event.Stack     // the stacks of groups that are united, by the numbers that keys have
 	read   []uint64                    // the words that Add takes
 }
 
@@ -31,7 +31,7 @@ func New(l *bind.Layout, of map[string][]uint64) *Sums {
 	return &Sums{Layout: l, words: words, places: places, of: of}
 }
 
-// Add adds the words of a CPU, or of all, to those of the group.
+// Add adds the words of a CPU, or of all, to the group.
 func (s *Sums) Add(key string, words []byte) {
 	s.read = s.read[:0]
 	for at := 0; at < 8*s.words; at += 8 {
@@ -40,7 +40,7 @@ func (s *Sums) Add(key string, words []byte) {
 	s.AddWords(key, s.read)
 }
 
-// AddWords adds words to those of the group.
+// AddWords adds words to the group's.
 func (s *Sums) AddWords(key string, words []uint64) {
 	query.Merge(s.Of(key), words, s.places)
 }
@@ -56,7 +56,7 @@ func (s *Sums) Of(key string) []uint64 {
 }
 
 // Groups returns the groups that have events, the least used ones as one if they are too
-// many. probes are those of sites by their numbers.
+// many. probes are the probes of sites, by the sites' numbers.
 func (s *Sums) Groups(probes []*reader.Probe) []total.Group {
 	if s.Layout.KeySize > 0 {
 		s.joinGroups()
@@ -75,7 +75,7 @@ func (s *Sums) Groups(probes []*reader.Probe) []total.Group {
 	return groups
 }
 
-// Sort puts the largest groups first, those of a size by their keys.
+// Sort puts the largest groups first, and orders groups of one size by their keys.
 func Sort(groups []total.Group) {
 	slices.SortFunc(groups, func(x, y total.Group) int {
 		if c := cmp.Compare(y.Count, x.Count); c != 0 && x.Other == y.Other {

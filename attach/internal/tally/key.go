@@ -116,7 +116,7 @@ func (r *reading) fold(f *fold.Function, str []byte, length uint64) ([]byte, uin
 	return r.folded, uint64(len(r.folded))
 }
 
-// plainFloat makes the bits of equal numbers equal, and those of all NaNs.
+// plainFloat makes the bits of equal numbers equal, and the bits of all NaNs.
 func plainFloat(bits uint64) uint64 {
 	const inf = 0x7ff << 52
 	switch unsigned := bits << 1 >> 1; {

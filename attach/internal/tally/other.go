@@ -14,7 +14,7 @@ import (
 func OtherKey(size int) string { return strings.Repeat("\xff", size) }
 
 // Fold adds up all groups but the most used ones in the group of OtherKey. If groups are used
-// equally, the ones whose keys come first stay. places are those of [query.Merge].
+// equally, the ones whose keys come first stay. places are as in [query.Merge].
 func Fold(groups map[string][]uint64, most int, places []query.Place) {
 	if len(groups) <= most {
 		return

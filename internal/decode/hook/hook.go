@@ -4,7 +4,7 @@ package hook
 
 import "github.com/go-usdt/usdt/symbols"
 
-// Functions are those of the same names in package decode. Their types are known to decode and
+// Functions have the names that they have in package decode. Their types are known to decode and
 // event: this package is imported by event, and so cannot name its types.
 var NewDecoder, SavedStack, NamedStack, FirstCalls, NamesOf, DropUnmapped any
 

@@ -44,7 +44,7 @@ type shared struct {
 	data, endData     [DataSize]byte
 }
 
-// Registers are those of a machine, in the order that [Machine] has.
+// Registers are a machine's registers, in the order that [Machine] has.
 type Registers [48]uint64
 
 // Result is what has become of a piece.
@@ -78,7 +78,7 @@ type Process struct {
 	in, out         *os.File
 }
 
-// Start starts the driver with a program of n pieces. Its registers begin as those of the
+// Start starts the driver with a program of n pieces. Its registers begin as the registers of the
 // driver itself, and memory with zeroes.
 func Start(driver, program string, n int) (*Process, error) {
 	p := &Process{driver: driver, program: program}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewLinks returns the links of OwnLinks that are not among those of before, some of which the
+// NewLinks returns the links of OwnLinks that are not in before, some of which the
 // kernel may still be closing.
 func NewLinks(t testing.TB, before []*link.Info) []*link.Info {
 	t.Helper()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Kprobes skips the test, also in CI, on a kernel whose functions cannot be traced, as those of some
+// Kprobes skips the test, also in CI, on a kernel whose functions cannot be traced, as the functions of some
 // hypervisors. The machines of "make test-kernels" have kprobes: there the reason is not known, and
 // a failure.
 func Kprobes(t testing.TB) {

@@ -115,7 +115,7 @@ func (t *Trace) countOn(tr *track, e message) {
 // plain takes from names what paths are made with, as trace_processor does.
 var plain = strings.NewReplacer(".", "_", "[", "_", "]", "_")
 
-// annotate adds annotations to the arguments, those of structs and lists below a path.
+// annotate adds annotations to the arguments; members of structs and lists stand below a path.
 func (s *Slice) annotate(seq *sequence, path string, annotations []any) error {
 	for _, a := range annotations {
 		a := a.(message)

@@ -17,7 +17,7 @@ type Trace struct {
 	Flows [][2]*Slice
 	// Counters are the values of counters, in order, by process and name: "4711 load".
 	Counters map[string][]float64
-	// Processes are the names of processes, Threads those of threads.
+	// Processes are the names of processes, Threads the names of threads.
 	Processes, Threads map[int]string
 	// Clock is the number of the clock of all times, and Ahead how far the wall clock is
 	// ahead of it.

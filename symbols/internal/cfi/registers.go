@@ -1,6 +1,6 @@
 package cfi
 
-// Registers are those of a thread, by the numbers that DWARF gives them, with the
+// Registers are a thread's registers, by the numbers that DWARF gives them, with the
 // program counter last. x86-64 has 16, arm64 has x0 to x30 and sp.
 type Registers [PC + 1]uint64
 

@@ -1,6 +1,6 @@
 package cfi
 
-// Step replaces the registers of a function by those of its caller, as r says. It
+// Step replaces the registers of a function by its caller's, as r says. It
 // returns false if there is no caller, or no way to find it. signal reports that a
 // signal interrupted the caller: its program counter is then no return address.
 func (r *Row) Step(m *Machine, regs *Registers, stack *Stack) (signal, ok bool) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Languages (DWARF 5, section 7.12) whose functions are not called as those of C are.
+// Languages (DWARF 5, section 7.12) whose functions are not called as C's are.
 const (
 	langGo        = 0x16
 	langRust      = 0x1c
@@ -212,7 +212,7 @@ func (c *convention) words(all []part, address bool) (out []piece) {
 	return out
 }
 
-// classes are those of the eight bytes of a value, of the System V ABI (3.2.3): whether they are
+// classes are the classes of the eight bytes of a value in the System V ABI (3.2.3): whether they are
 // passed in a vector register. memory says that the value is passed in memory.
 func classes(all []part, size uint64) (vector []bool, memory bool) {
 	if size > 16 {

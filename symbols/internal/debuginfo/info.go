@@ -241,7 +241,7 @@ func (d *Info) readRoot(f *safeelf.File, u *unit, shape *abbrev, b *buffer, span
 	return spans, f.Spend(costRange * uint64(before-limit))
 }
 
-// maxShapes is the number of lists of shapes that are kept beside those of loaded
+// maxShapes is the number of lists of shapes that are kept beside the lists of loaded
 // units.
 const maxShapes = 64
 

@@ -11,7 +11,7 @@ type part struct {
 // maxParts is the number of parts of a value that is passed in registers.
 const maxParts = 32
 
-// parts appends the numbers that a type consists of, those of unions side by side. ok is false if
+// parts appends the numbers that a type consists of, a union's side by side. ok is false if
 // there are too many, or a type is unknown. whole is false if there is an array or a union.
 func (v *variables) parts(t typ, off uint64, nested int, all *[]part, whole *bool) (ok bool) {
 	if t.node == nil || nested > 8 || len(*all) > maxParts {

@@ -27,7 +27,7 @@ type Stubs struct {
 	names   io.ReaderAt // nil if there are none
 }
 
-// NewStubs reads the procedure linkage table. Only those of x86-64 and arm64 are
+// NewStubs reads the procedure linkage table. Only the tables of x86-64 and arm64 are
 // known; other machines' have no stubs.
 func NewStubs(f *safeelf.File) (*Stubs, error) {
 	decode := map[elf.Machine]func(code []byte, at uint64) (slot uint64, size int){

@@ -171,7 +171,7 @@ func codeEnd(f *safeelf.File, shndx uint16, addr uint64) (end uint64, ok bool) {
 	return s.Addr + s.Size, true
 }
 
-// isMapping reports whether the symbol says what kind of bytes follow, as those of
+// isMapping reports whether the symbol says what kind of bytes follow, as the mapping symbols of
 // ARM and RISC-V do ($x, $d).
 func (t *Table) isMapping(f *safeelf.File, name uint32) bool {
 	switch f.Machine {

@@ -114,7 +114,7 @@ func (f Fields) Check(s *attach.Session, m *Meanings) error {
 // Picked is what an event has of the fields.
 type Picked struct {
 	event.Event             // Args has all, if they are wanted
-	named       []event.Arg // those of the arguments that are named which the event has
+	named       []event.Arg // the named arguments that the event has
 	has         []bool      // which, in the order of the fields
 	own         bool        // an argument has the name of a word of control groups
 }

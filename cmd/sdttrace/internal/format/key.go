@@ -55,7 +55,7 @@ func named(says []prototype.Saying, name string) (all []prototype.Saying) {
 }
 
 // needsOf returns the arguments that sayings need, and by which they are chosen; nil if one needs
-// those of other events.
+// the arguments of other events.
 func needsOf(says []prototype.Saying) (all []string) {
 	for i := range says {
 		for _, need := range append([]string{says[i].When}, says[i].Needs()...) {

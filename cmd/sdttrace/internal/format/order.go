@@ -16,7 +16,7 @@ type Order struct {
 	Top  int
 }
 
-// Check returns an error of usage. The names are those of the values that groups have, beside
+// Check returns an error of usage. The names are the names of the values that groups have, beside
 // their count and key.
 func (f *Order) Check(names []string, grouped bool) error {
 	values := []string{"count", "key"}

@@ -169,7 +169,7 @@ var Orders = append([]string{"count", "key"}, names()...)
 // valueNames are the names of values, except quantiles.
 var valueNames = slices.Concat([]string{"count"}, names(), []string{"rate", "hist"})
 
-// names returns those of computed values.
+// names returns the names of computed values.
 func names() (all []string) {
 	for _, c := range computed {
 		all = append(all, c.name)

@@ -85,7 +85,7 @@ func variablesOf(p *reader.Probe) (all []listedVariable) {
 	return all
 }
 
-// variables returns the function's own variables as text: those of the whole unit, and members of
+// variables returns the function's own variables as text: variables of the whole unit, and members of
 // structures, may be many.
 func (f *listedFunction) variables() string {
 	var all []string

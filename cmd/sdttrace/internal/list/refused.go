@@ -9,7 +9,7 @@ import (
 )
 
 // MarkRefused notes at which probes sdttrace would not attach, and why. It leaves out
-// reasons that it cannot find out, such as those of processes that have ended meanwhile:
+// reasons that it cannot find out, such as the reasons of processes that have ended meanwhile:
 // the list says what is mapped.
 func (l *List) MarkRefused(ctx context.Context, pids []int) {
 	var selectors []string

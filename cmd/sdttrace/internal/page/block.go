@@ -180,7 +180,7 @@ func (b *block) text(s []byte) int {
 }
 
 // head describes a block. Its columns follow, in this order: times, probes, tasks, nodes,
-// and those of the arguments.
+// and the arguments' columns.
 type head struct {
 	Rows    int
 	Begin   int64 `json:",string"` // of times

@@ -49,8 +49,8 @@ type updateHead struct {
 }
 
 // Update returns what is new since a position, nil if nothing is. All counts and charts are
-// in it, and of the events those of full blocks that the browser does not have, and of the
-// block that grows. Adding an event waits while an update is made, but not while it is written.
+// in it. So are the events in full blocks that the browser does not have, and in the block
+// that grows. Adding an event waits while an update is made, but not while it is written.
 func (p *Page) Update(s Summary, ended bool, since Position) (*Update, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

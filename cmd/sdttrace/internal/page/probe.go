@@ -21,7 +21,7 @@ type probe struct {
 
 // argument is an argument of a probe, or a field of one.
 type argument struct {
-	number int // among those of the probe
+	number int // among the probe's spans
 	name   string
 	unit   string // "ns" of durations
 	counts bool   // its numbers are added up

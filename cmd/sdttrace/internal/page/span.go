@@ -27,7 +27,7 @@ type slow struct {
 	Took       int64 // in nanoseconds
 	PID        int
 	Comm       string
-	Start, End string // the arguments, as text; those of the end that the start does not have
+	Start, End string // the arguments, as text; End has the ones that the start lacks
 }
 
 const (

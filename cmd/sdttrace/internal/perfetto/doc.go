@@ -5,6 +5,6 @@
 //
 // A trace is a sequence of packets, each with its length in front, see
 // https://perfetto.dev/docs/reference/synthetic-track-event and
-// https://perfetto.dev/docs/reference/trace-packet-proto. The numbers of fields are those of
+// https://perfetto.dev/docs/reference/trace-packet-proto. The numbers of fields come from
 // protos/perfetto/trace of https://github.com/google/perfetto.
 package perfetto

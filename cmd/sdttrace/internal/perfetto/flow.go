@@ -9,7 +9,7 @@ import (
 )
 
 // appendFlows appends the numbers of the flows to which an event belongs, by its arguments
-// or by those of the end of the slice that it begins.
+// or by the arguments of the end of the slice that it begins.
 func (w *Writer) appendFlows(dst []byte, args, end []event.Arg) []byte {
 	for i, path := range w.flows {
 		a := lookup(args, path)

@@ -10,7 +10,7 @@ import (
 type nesting []interval
 
 // maxNested bounds the memory of a track, 96 KiB, as maxIntervals does. Slices of one pair of
-// probes may come thousands later than those of another: each session delivers its own, when
+// probes may come thousands later than another session's: each delivers its own, when
 // its goroutine has the CPU.
 const maxNested = 4096
 

@@ -54,7 +54,7 @@ func byGoroutine(ev *event.Event) bool {
 	return p != nil && (p.IsGo() || p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0)
 }
 
-// appendEndArgs appends the arguments of an end. Readers put them beside those of the
+// appendEndArgs appends the arguments of an end. Readers put them beside the arguments of the
 // start, and keep the last one of a name. So an argument that the start also has is left
 // out if its value is the same, and otherwise becomes a field of an argument called end.
 // A name such as end.id would not do: readers keep dots for fields.

@@ -23,7 +23,7 @@ type Collector struct {
 	Weight   string        // the argument that is added up; empty to count
 	Heap     bool          // the events are allocations and frees
 	Pairs    bool          // the groups are of pairs
-	Replayed bool          // the events are those of recordings
+	Replayed bool          // the events come from recordings
 	Limit    uint64        // of events; 0 for none
 	Interval time.Duration // between reads of groups; 0 for one read
 	Meanings *format.Meanings

@@ -142,7 +142,7 @@ func in(dir, part string) (files []string, err error) {
 }
 
 // ofProcess returns the recordings that a process has mapped or, if there is
-// none, those of its PID in a directory.
+// none, the ones of its PID in a directory.
 func ofProcess(pid int, dir string) (files []string, err error) {
 	maps, missing := procfs.Maps(pid)
 	if missing == nil && len(maps) == 0 {
@@ -195,7 +195,7 @@ type Set struct {
 	unreadable []error // of files that directories have
 }
 
-// readable returns those of a directory's files that can be read, and notes why others cannot.
+// readable returns the files of a directory that can be read, and notes why others cannot.
 // It returns all if none can: the error will say why.
 func (r *Set) readable(files []string) []string {
 	var some []string

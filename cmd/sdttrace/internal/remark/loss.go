@@ -74,7 +74,7 @@ func missed(s session.Session, n uint64) string {
 }
 
 // lossRemedy says why most of the lost events were lost, and names the flags by which
-// fewer are. full and contended are those of [attach.Stats].
+// fewer are. full and contended come from [attach.Stats].
 func lossRemedy(s session.Session, buffer string, lost, full, contended uint64) string {
 	other := lost - full - contended
 	_, latency := s.(*attach.Latency)

@@ -111,5 +111,5 @@ func OfEvents(s *attach.Session) *Timeline { return &Timeline{watched: s, events
 func (t *Timeline) WriteKept(w io.Writer) error { return t.spanned.WriteKept(w) }
 
 // Matched reports whether only pairs are delivered, which the kernel may have matched: then events
-// are those of pairs.
+// belong to pairs.
 func (t *Timeline) Matched() bool { return t.matched }

@@ -25,7 +25,7 @@ type Source struct {
 	Group      *cgroup.Group // nil for all processes
 	User       bool          // without privileges
 	Prototypes *prototype.Table
-	// Options are those of a session beside the aggregate.
+	// Options are the options of a session beside the aggregate.
 	Options func() (*attach.Options, error)
 
 	mu     sync.Mutex // of what follows
@@ -157,11 +157,11 @@ func (s *Source) Arguments(probe string) (names []string) {
 	return names
 }
 
-// functionArguments are those of functions that every calling convention passes in
+// functionArguments are the arguments of functions that every calling convention passes in
 // registers.
 var functionArguments = []string{"arg0", "arg1", "arg2", "arg3", "arg4", "arg5"}
 
-// selectorsOf returns selectors that select a probe, and no other, as far as those of
+// selectorsOf returns selectors that select a probe, and no other, as far as selectors of
 // the command line do.
 func (s *Source) selectorsOf(probe string) (out []string) {
 	s.mu.Lock()

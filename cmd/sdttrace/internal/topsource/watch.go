@@ -15,7 +15,7 @@ import (
 	"github.com/go-usdt/usdt/total"
 )
 
-// options returns those of a session for one probe beside the one that counts.
+// options returns the options of a session for one probe, beside the one that counts.
 func (s *Source) options(pid int) (*attach.Options, error) {
 	opts, err := s.Options()
 	if err != nil {

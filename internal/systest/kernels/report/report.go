@@ -1,5 +1,5 @@
 // Package report has the messages by which a machine under test reports to its
-// host: lines of JSON on the serial console, between those of the kernel.
+// host: lines of JSON on the serial console, between the kernel's own.
 package report
 
 import (
