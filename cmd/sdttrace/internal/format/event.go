@@ -156,8 +156,8 @@ func AppendValue(dst []byte, a *event.Arg) []byte {
 			dst = AppendValue(dst, &v[i])
 		}
 		dst = append(dst, ']')
-	default:
-		dst = fmt.Append(dst, v)
+	default: // names of enumerations and of Go's types are what a file says
+		dst = printable.Append(dst, fmt.Sprint(v))
 	}
 	if a.Err != nil {
 		dst = append(dst, "..."...)
