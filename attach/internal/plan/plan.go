@@ -47,6 +47,7 @@ type Planner struct {
 	copier       map[*operand.Object]string // what copies code in an object, "" for nothing
 	preloads     map[int]string             // and in a process
 	colds        map[*operand.Object][]cold
+	restartable  map[*operand.Object][]sequence
 }
 
 // New returns a Planner. With force it accepts sites where attaching does harm,
@@ -69,6 +70,7 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 		copier:       map[*operand.Object]string{},
 		preloads:     map[int]string{},
 		colds:        map[*operand.Object][]cold{},
+		restartable:  map[*operand.Object][]sequence{},
 	}
 }
 
