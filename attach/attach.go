@@ -82,24 +82,14 @@ func (t *tracing) attach(ctx context.Context, selectors []string, o *settings, l
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
 	plan = plan.AtReturns(planner)
-	used := bind.NewOptionUse(o.strings[:len(o.Strings)], o.Follow, &o.functionArgs)
-	schemas, err := t.plan(ctx, planner, plan, layout, used)
+	t.expect()
+	schemas, err := t.plan(ctx, planner, plan, layout, t.used)
 	if err == nil {
-		err = t.misfit(plan, schemas)
-	}
-	if err == nil && o.on != nil {
-		err = fitsOne(o.on, schemas, func(i int) *reader.Probe { return &plan[i].Probe })
-	}
-	if err == nil {
-		err = optionError(used.Check())
-	}
-	if err == nil && layout != nil && len(plan) > 0 {
-		err = whereError(layout.Fits())
+		err = t.unmet(plan, schemas, layout)
 	}
 	if err != nil {
 		return err
 	}
-	t.fitted = bound(schemas)
 	b := &batch{plan: plan, schemas: schemas, objects: planner.Objects}
 	if t.programs != nil {
 		err = t.programs.prepare(b)
@@ -251,38 +241,4 @@ func (t *tracing) avoid(plan site.Plan) {
 			plan[i].Reason = fmt.Errorf("%w: %s if %s:%s is traced as well", ErrUnsafe, why, p.Provider, with)
 		}
 	}
-}
-
-// misfit returns why all sites of some selector were left out, if there is such a
-// selector: what the caller asks for does not fit any of them.
-func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
-	var left []int
-	for i := range plan {
-		misfit, ok := plan[i].Reason.(*bind.Misfit)
-		switch {
-		case !ok:
-		case errors.Is(misfit, bind.ErrBothRoles):
-			return misfit.Err
-		default:
-			left = append(left, i)
-		}
-	}
-	for s := range t.selectors {
-		names := func(i int) bool { return discover.Selects(&t.selectors[s], &plan[i].Probe) }
-		first := slices.IndexFunc(left, names)
-		if first < 0 {
-			continue
-		}
-		fits := false
-		for i := range plan {
-			if schemas[i] != nil && names(i) {
-				fits = true
-				break
-			}
-		}
-		if !fits {
-			return plan[left[first]].Reason.(*bind.Misfit).Err
-		}
-	}
-	return nil
 }

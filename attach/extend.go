@@ -41,18 +41,19 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		refuse(err)
 		return
 	}
-	if t.fitted = t.fitted || bound(b.schemas); !t.fitted {
-		if err := t.misfit(plan, b.schemas); err != nil { // as Open fails if the probes are there
+	if err := t.unmet(plan, b.schemas, t.layout); err != nil {
+		refuse(err)
+		t.giveUp(err)
+		return
+	}
+	t.number(b)
+	if t.whole != nil {
+		if err := t.whole(t.sites.Load()); err != nil {
 			refuse(err)
-			t.fail(err)
-			t.mu.Lock()
-			t.unfit = err
-			t.mu.Unlock()
-			t.cancel()
+			t.giveUp(err)
 			return
 		}
 	}
-	t.number(b)
 	t.watchSides(ctx, b)
 	t.begunSides()
 	var more *site.Attachment
@@ -177,7 +178,7 @@ func (t *tracing) noteLate(plan site.Plan, since time.Time) {
 // does not hold t.mu, which readers of events need: planning large files takes long.
 func (t *tracing) planMore(ctx context.Context, planner *plan.Planner, b *batch) (scratch int, err error) {
 	layout := t.layout.Clone() // only this goroutine changes the original
-	if b.schemas, err = t.plan(ctx, planner, b.plan, layout, nil); err != nil {
+	if b.schemas, err = t.plan(ctx, planner, b.plan, layout, t.used); err != nil {
 		return 0, err
 	}
 	var m load.Maps

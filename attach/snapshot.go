@@ -77,6 +77,13 @@ func (s *Session) Snapshots(o SnapshotOptions) iter.Seq2[Snapshot, error] {
 				return
 			}
 			w.rec = rec
+			if w.awaits {
+				if err := w.fits(); err != nil {
+					s.handled.Add(1)
+					yield(Snapshot{}, err)
+					return
+				}
+			}
 			if w.isLate(rec) && !yield(w.take(), nil) {
 				s.handled.Add(1)
 				return
@@ -104,6 +111,7 @@ type snapshooter struct {
 	filter  tally.Filter
 	decoder decode.Decoder
 	rec     []byte // memory for one
+	awaits  bool   // no site has been known
 
 	last    [][]byte // the last events, the oldest at next
 	next    int
@@ -155,8 +163,14 @@ func (s *Session) newSnapshooter(o SnapshotOptions) (*snapshooter, error) {
 		return nil, &OptionError{"Omit", errors.New("snapshots go by the times of events")}
 	}
 	w := &snapshooter{s: s, options: o, expr: expr, conds: map[*bind.Schema]*query.Signature{}, decoder: s.decoder(), last: make([][]byte, o.Before)}
-	sites := s.sites.Load()
-	return w, fitsOne(expr, sites.Schemas, func(i int) *reader.Probe { return sites.Probes[i] })
+	return w, w.fits()
+}
+
+// fits returns why the condition fits none of the sites that are known; nil if none is known.
+func (w *snapshooter) fits() error {
+	sites := w.s.sites.Load()
+	w.awaits = !bound(sites.Schemas)
+	return fitsOne(w.expr, sites.Schemas, func(i int) *reader.Probe { return sites.Probes[i] })
 }
 
 // fitsOne returns why a condition of snapshots fits none of the sites that have a schema; nil

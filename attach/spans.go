@@ -59,19 +59,25 @@ type SpanPair struct {
 // Spans is a set of probes whose events are recorded, and of pairs among them.
 type Spans struct {
 	stream
-	spans    []*spanMatch
+	spanSites
 	filtered atomic.Uint64    // of what was recorded, that does not pass Options.Where
-	table    *numbering.Table // that matches are of
-	matches  []spanSite       // by the numbers of sites
 	given    []string         // selectors
 	newest   *recorder.Newest // nil unless records are kept
+}
+
+// spanSites are what sites have to do with spans.
+type spanSites struct {
+	spans   []*spanMatch
+	table   *numbering.Table // that matches are of
+	matches []spanSite       // by the numbers of sites
 }
 
 // spanMatch matches the starts and ends of a span.
 type spanMatch struct {
 	Span
-	layout *bind.Layout
-	tally  *tally.Tally
+	layout  *bind.Layout
+	tally   *tally.Tally
+	matched bool // a start and an end are known
 }
 
 // spanSite says what records of a site are matched by.
@@ -126,27 +132,32 @@ func OpenSpans(ctx context.Context, selectors []string, what *SpanOptions, opts 
 func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *settings) error {
 	out := *o
 	out.keep, out.spanned, out.events = true, true, n
-	for _, span := range spans {
-		pairs, err := pairLayout(span.Start, span.End, span.Key, 0)
-		if err != nil {
-			return err
-		}
-		pairs.Whole = true
-		m := &spanMatch{Span: span, layout: &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: pairs}}
-		s.spans = append(s.spans, m)
-		out.keys = append(out.keys, pairs.Key...)
-		out.strings = append(slices.Clip(out.strings), bind.KeyStrings(pairs.Key)...)
-		if len(pairs.Key) > 0 {
+	var err error
+	if s.spans, err = spanMatches(spans); err != nil {
+		return err
+	}
+	for _, m := range s.spans {
+		key := m.layout.Pairs.Key
+		out.keys = append(out.keys, key...)
+		out.strings = append(slices.Clip(out.strings), bind.KeyStrings(key)...)
+		if len(key) > 0 {
 			out.MaxString = max(out.MaxString, query.KeyString)
 		}
 	}
 	if out.condition != nil && len(spans) > 0 {
 		out.recorded = true
 	}
+	if o.Await && len(spans) > 0 {
+		awaited := spanSites{} // apart from those of All, which reads meanwhile
+		if awaited.spans, err = spanMatches(spans); err != nil {
+			return err
+		}
+		s.whole = func(table *numbering.Table) error { return s.match(&awaited, table) }
+	}
 	if err := s.begin(ctx, all, &out, nil); err != nil {
 		return err
 	}
-	if err := s.match(); err != nil {
+	if err := s.match(&s.spanSites, s.sites.Load()); err != nil {
 		s.Close()
 		return err
 	}
@@ -157,65 +168,90 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 	return nil
 }
 
-// match finds out what the sites have to do with spans. It is an error if a span has no starts
-// or no ends, or if no site tests a part of the condition.
-func (s *Spans) match() error {
-	n := s.options.events
-	for i, m := range s.spans {
-		m.layout.Pairs.Start, m.layout.Pairs.End = s.selectors[n+2*i], s.selectors[n+2*i+1]
+func spanMatches(spans []Span) (all []*spanMatch, err error) {
+	for _, span := range spans {
+		pairs, err := pairLayout(span.Start, span.End, span.Key, 0)
+		if err != nil {
+			return nil, err
+		}
+		pairs.Whole = true
+		all = append(all, &spanMatch{Span: span, layout: &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: pairs}})
 	}
-	s.know(s.sites.Load())
-	if s.options.Await && len(s.matches) == 0 {
-		return nil
+	return all, nil
+}
+
+// match finds out what the sites of a table have to do with spans. It is an error if a span has no
+// starts or no ends, unless they may come, or if no site tests a part of the condition.
+func (s *Spans) match(known *spanSites, table *numbering.Table) error {
+	for i, m := range known.spans {
+		m.layout.Pairs.Start, m.layout.Pairs.End = s.ends(i)
 	}
-	for i, m := range s.spans {
-		if err := s.check(i, m.layout); err != nil {
+	s.know(known, table)
+	for i, m := range known.spans {
+		if m.matched {
+			continue
+		}
+		err := known.check(i)
+		if err == nil && !m.matched && !s.options.Await {
+			s.attached.LookAt(0, func(plan site.Plan) { err = m.layout.Half(plan) })
+		}
+		if err != nil {
 			return fmt.Errorf("span %s,%s: %w", m.Start, m.End, err)
 		}
 	}
 	return nil
 }
 
-// check returns why there are no pairs of a span.
-func (s *Spans) check(i int, l *bind.Layout) error {
+// ends returns the selectors of a span.
+func (s *Spans) ends(i int) (start, end selector.Selector) {
+	n := s.options.events
+	return s.selectors[n+2*i], s.selectors[n+2*i+1]
+}
+
+// check returns why there are no pairs of a span, as far as its sites show that.
+func (s *spanSites) check(i int) error {
+	m := s.spans[i]
 	var found [query.RoleEnd + 1]bool
-	var misfit error
+	var misfits [query.RoleEnd + 1]error
 	for _, at := range s.matches {
 		switch {
 		case at.spans != nil && at.spans[i] != nil:
 			found[at.spans[i].Aggregate.Role] = true
 		case at.errs != nil && at.errs[i] != nil:
-			misfit = at.errs[i]
+			role := query.RoleStart
+			if !discover.Selects(&m.layout.Pairs.Start, at.probe) {
+				role = query.RoleEnd
+			}
+			misfits[role] = at.errs[i]
 		}
 	}
-	switch complete := found[query.RoleStart] && found[query.RoleEnd]; {
-	case complete:
-		if err := l.Fits(); err != nil {
-			return whereError(err)
+	for _, role := range []query.Role{query.RoleStart, query.RoleEnd} {
+		if !found[role] && misfits[role] != nil {
+			return misfits[role]
 		}
-		return l.Pairs.Overlap()
-	case misfit != nil:
-		return misfit
-	case s.options.Await:
+	}
+	if !found[query.RoleStart] || !found[query.RoleEnd] {
 		return nil
 	}
-	var err error
-	s.attached.LookAt(0, func(plan site.Plan) { err = l.Half(plan) })
-	return err
+	m.matched = true
+	if err := m.layout.Fits(); err != nil {
+		return whereError(err)
+	}
+	return m.layout.Pairs.Overlap()
 }
 
 // know finds out what sites have to do with spans, if they have not been known before. Starts
 // come first, as they do where sites are bound.
-func (s *Spans) know(table *numbering.Table) {
-	if table == s.table {
+func (s *Spans) know(known *spanSites, table *numbering.Table) {
+	if table == known.table {
 		return
 	}
-	s.table = table
+	known.table = table
 	n := s.options.events
-	s.matches = append(s.matches, make([]spanSite, max(0, len(table.Probes)-len(s.matches)))...)
+	known.matches = append(known.matches, make([]spanSite, max(0, len(table.Probes)-len(known.matches)))...)
 	var news []int
 	for i, p := range table.Probes {
-		if at := &s.matches[i]; at.probe != p || at.schema != table.Schemas[i] {
+		if at := &known.matches[i]; at.probe != p || at.schema != table.Schemas[i] {
 			*at = spanSite{schema: table.Schemas[i], probe: p}
 			if p != nil {
 				at.event = selects(s.selectors[:n], p)
@@ -223,12 +259,12 @@ func (s *Spans) know(table *numbering.Table) {
 			}
 		}
 	}
-	for k, m := range s.spans {
+	for k, m := range known.spans {
 		for _, ends := range []bool{false, true} {
 			for _, i := range news {
-				at := &s.matches[i]
+				at := &known.matches[i]
 				if m.layout.Pairs.Names(at.probe) && discover.Selects(&m.layout.Pairs.Start, at.probe) != ends {
-					at.match(k, m, len(s.spans), s.options.condition)
+					at.match(k, m, len(known.spans), s.options.condition)
 				}
 			}
 		}
@@ -275,7 +311,7 @@ func (s *Spans) All() iter.Seq2[Spanned, error] {
 				return yield(out, err)
 			}
 			table := s.sites.Load()
-			s.know(table)
+			s.know(&s.spanSites, table)
 			if s.newest != nil {
 				s.newest.Add(rec, table)
 			}

@@ -36,13 +36,13 @@ type tracing struct {
 
 	standing atomic.Int32 // calls of RescanHeld: the processes stand still meanwhile
 
-	finding sync.Mutex // of what follows
-	scanned time.Time  // when the last scan for sites began
-	before  time.Time  // and the one before
-	over    bool       // sites are looked for no more
-	fitted  bool       // what is asked for fits a site
-	leaving int        // parts of the plan whose links are being closed
-	left    sync.WaitGroup
+	finding  sync.Mutex // of what follows
+	scanned  time.Time  // when the last scan for sites began
+	before   time.Time  // and the one before
+	over     bool       // sites are looked for no more
+	expected            // of probes
+	leaving  int        // parts of the plan whose links are being closed
+	left     sync.WaitGroup
 
 	// For finding and attaching to sites:
 	options    *settings
