@@ -91,9 +91,10 @@ func Nearly(word string, names []string) string {
 }
 
 // words returns a name's letters, digits and the like, in lower case.
-func words(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
-}
+func words(s string) string { return strings.ToLower(unmark.Replace(s)) }
+
+// unmark removes the marks between words. A kernel has forty thousand names to compare.
+var unmark = strings.NewReplacer("_", "", "-", "")
 
 // Edits returns the number of bytes that must be added, removed, changed or exchanged
 // with their neighbours to make a into b (Damerau and Levenshtein's distance, each
