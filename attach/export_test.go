@@ -130,6 +130,15 @@ func TrampolinesAlone() bool {
 	return err == nil && kind == link.TrampolineOne
 }
 
+// KprobesAlone reports whether each kprobe has a perf event of its own.
+func KprobesAlone(t testing.TB) bool {
+	kind, err := link.ChooseKernel(link.Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kind.Slow()
+}
+
 // ByCall reports whether all starts and ends are matched by programs that run at both.
 func ByCall(l *Latency) bool { return l.programs.callFunctions != (kernel.CallFunctions{}) }
 

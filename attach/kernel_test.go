@@ -171,6 +171,12 @@ func TestKernelRefused(t *testing.T) {
 			t.Errorf("%s %s: error %v, want %q", c.selector, c.where, err, c.want)
 		}
 	}
+	if attach.KprobesAlone(t) {
+		_, err := open(own, "kprobe:tcp_*")
+		if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Force" || !strings.Contains(err.Error(), "one after the other (it has no kprobe_multi links)") {
+			t.Errorf("kprobe:tcp_*: error %v, want an OptionError for Force", err)
+		}
+	}
 	_, err = open(own, "kprobe:*")
 	if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Force" {
 		t.Errorf("kprobe:*: error %v, want an OptionError for Force", err)

@@ -25,7 +25,9 @@ func skipsIn(text string) map[string]bool {
 		if m[1] == "" {
 			on = nil
 			for _, k := range kernels {
-				on = append(on, k.String())
+				if !k.few {
+					on = append(on, k.String())
+				}
 			}
 		}
 		for group := range strings.SplitSeq(m[2], "; ") {

@@ -120,14 +120,8 @@ func writeInitramfs(name, bin string, k kernel, files kernelFiles) error {
 	for _, doc := range append(docs, pages...) {
 		copies["src/"+doc] = doc
 	}
-	all := slices.Clone(suites)
-	for i := range all {
-		s := &all[i]
-		flags := slices.Clone(suiteFlags)
-		if flag := k.part[s.Package]; s.Yama == "" && flag != "" {
-			flags = append(flags, flag) // the last one counts
-		}
-		s.Args = append(flags, s.Args...)
+	all := k.suites()
+	for _, s := range all {
 		dir := path.Join("src", s.Package)
 		if copies[dir+"/test"] != "" {
 			continue // the package has another suite

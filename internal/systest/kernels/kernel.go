@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/systest/debian"
+	"github.com/go-usdt/usdt/internal/systest/kernels/report"
 )
 
 // kernel is a kernel to test.
@@ -17,6 +18,7 @@ type kernel struct {
 	release string
 	arch    string            // as Debian and Go name it
 	part    map[string]string // the flag that chooses tests, by package
+	few     bool              // run the packages of part and no others
 }
 
 const newest = "newest"
@@ -24,10 +26,28 @@ const newest = "newest"
 // kernels are the tested kernels in the order in which they start, the slowest
 // first. Debian's cloud flavour has what the tests need, and is the smallest.
 var kernels = []kernel{
-	{"6.1", "bookworm", "arm64", least}, // the kernel is that of 6.1-amd64
-	{newest, "trixie-backports", "amd64", most},
-	{"6.1", "bookworm", "amd64", most},
-	{"6.12", "trixie", "amd64", little}, // attaches as the newest does
+	{"6.1", "bookworm", "arm64", least, false}, // the kernel is that of 6.1-amd64
+	{newest, "trixie-backports", "amd64", most, false},
+	{"6.1", "bookworm", "amd64", most, false},
+	{"6.12", "trixie", "amd64", little, false},   // attaches as the newest does
+	{"6.12", "trixie", "arm64", functions, true}, // the oldest kernel with trampolines there, without kprobe_multi
+}
+
+// suites returns what k's machine runs.
+func (k kernel) suites() []report.Suite {
+	all := slices.Clone(suites)
+	if k.few {
+		all = slices.DeleteFunc(all, func(s report.Suite) bool { return s.Yama != "" || k.part[s.Package] == "" })
+	}
+	for i := range all {
+		s := &all[i]
+		flags := slices.Clone(suiteFlags)
+		if flag := k.part[s.Package]; s.Yama == "" && flag != "" {
+			flags = append(flags, flag) // the last one counts
+		}
+		s.Args = append(flags, s.Args...)
+	}
+	return all
 }
 
 func (k kernel) String() string { return k.version + "-" + k.arch }

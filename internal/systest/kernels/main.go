@@ -204,7 +204,7 @@ func testOne(ctx context.Context, k kernel, image, fs string, cpus int, log func
 			r.suites = append(r.suites, s)
 		}
 		return nil
-	}, func() bool { return len(r.suites) == len(suites) })
+	}, func() bool { return len(r.suites) == len(k.suites()) })
 	if err != nil && output.Len() > 0 {
 		err = fmt.Errorf("%w\n%s", err, lastLines(output.String()))
 		if s, e := readSuite(running, output.String(), -1); e == nil {

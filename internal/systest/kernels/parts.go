@@ -18,6 +18,14 @@ var (
 	// least also leaves out what says of itself that it takes too long.
 	least = map[string]string{"cmd/sdttrace": commands, "attach": leaveOut(append([]string{"CorpusRefused"}, others...), "recorded")}
 
+	// functions are what concerns functions of the kernel and its tracepoints: counts, sums and
+	// latencies, compared with a program's system calls, and what is refused.
+	functions = map[string]string{
+		"attach/internal/codegen": "-test.run=^TestKernelStack",
+		"attach/internal/link":    "-test.run=^TestKernelFunctions$",
+		"attach":                  "-test.run=^Test(Kernel(Functions|Latency|Refused|Calls)|Tracepoint(s|Latency)|Trampolines?(Latency|Refused)?|Calls)$",
+	}
+
 	// processor are tests of how files are searched and frames are named, in which a kernel's
 	// part is a copy of memory that TestStackOfGo and TestByStack read as well, or news of
 	// mappings, which attach/internal/maplog tests.
@@ -57,7 +65,7 @@ func leaveOut(tests []string, ways ...string) string {
 func whole(kernels []kernel) []kernel {
 	kernels = slices.Clone(kernels)
 	for i := range kernels {
-		kernels[i].part = nil
+		kernels[i].part, kernels[i].few = nil, false
 	}
 	return kernels
 }

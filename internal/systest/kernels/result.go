@@ -30,6 +30,16 @@ type suiteResult struct {
 	talk  string // output that belongs to no test
 }
 
+// suite returns the result of a suite, nil if the kernel's machine does not run it or did not come to it.
+func (r result) suite(name string) *suiteResult {
+	for i := range r.suites {
+		if r.suites[i].name == name {
+			return &r.suites[i]
+		}
+	}
+	return nil
+}
+
 // test is a test without subtests, or one that failed.
 type test struct {
 	name   string

@@ -169,6 +169,23 @@ func TestPrint(t *testing.T) {
 	}
 }
 
+// TestFew checks that a machine that runs a few tests runs those of its part, and all that a run chooses by
+// their names.
+func TestFew(t *testing.T) {
+	few := kernel{part: map[string]string{"attach": "-test.run=^TestX$"}, few: true}
+	for name, tt := range map[string]struct {
+		kernel kernel
+		want   int
+	}{"few": {few, 1}, "by name": {whole([]kernel{few})[0], len(suites)}, "most": {kernel{part: few.part}, len(suites)}} {
+		if got := tt.kernel.suites(); len(got) != tt.want {
+			t.Errorf("%s: %d suites, want %d", name, len(got), tt.want)
+		}
+	}
+	if got := few.suites()[0]; got.Package != "attach" || got.Yama != "" || got.Args[len(got.Args)-1] != "-test.run=^TestX$" {
+		t.Errorf("the suite is %+v", got)
+	}
+}
+
 // TestTable checks that the document counts and explains results, and that it
 // stays valid when a kernel gets a new build or a package more tests.
 func TestTable(t *testing.T) {
@@ -183,13 +200,16 @@ func TestTable(t *testing.T) {
 			s.tests = append(s.tests, test{name: "TestP", action: "pass"})
 		}
 		r.suites = []suiteResult{s, {name: "yama=3", tests: []test{{name: "TestY", action: outcome}}}}
-		return []result{r}
+		few := result{kernel: kernel{version: "6.12", release: "trixie", arch: "arm64", few: true}, seen: report.Kernel{Release: "6.12.5", Machine: "aarch64"}}
+		return []result{r, few}
 	}
 	text := table(with("6.1.0-50-cloud-amd64", "nop", 2))
 	for _, want := range []string{
 		"| 6.1-amd64 | 6.1.0-50-cloud-amd64 | x86_64 | perf events | nop | no |",
-		"| notes | 2 passed, 1 skipped |",
-		"\n| 3 | passed |\n",
+		"| 6.12-arm64 | 6.12.5 | aarch64 |",
+		"\n| package | 6.1-amd64 | 6.12-arm64 |\n|---|---|---|\n| notes | 2 passed, 1 skipped | |\n",
+		"\n6.12-arm64 runs the tests of functions of the kernel and of tracepoints, and no others.\n",
+		"\n| kernel.yama.ptrace_scope | 6.1-amd64 |\n|---|---|\n| 3 | passed |\n",
 		"- would take too long in an emulated machine: notes `TestS`\n",
 	} {
 		if !strings.Contains(text, want) {

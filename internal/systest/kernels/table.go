@@ -38,15 +38,17 @@ that was.
 		fmt.Fprintf(&b, " %s |", r.kernel)
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(results)) + "\n")
-	for i, s := range suites {
+	for _, s := range suites {
 		if s.Yama != "" {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s |", s.Package)
 		for _, r := range results {
-			fmt.Fprintf(&b, " %d passed", r.suites[i].count("pass"))
-			if n := r.suites[i].count("skip"); n > 0 {
-				fmt.Fprintf(&b, ", %d skipped", n)
+			if ran := r.suite(s.Name()); ran != nil {
+				fmt.Fprintf(&b, " %d passed", ran.count("pass"))
+				if n := ran.count("skip"); n > 0 {
+					fmt.Fprintf(&b, ", %d skipped", n)
+				}
 			}
 			b.WriteString(" |")
 		}
@@ -61,10 +63,13 @@ that was.
 
 // writeParts writes which kernels run a part of some suites.
 func writeParts(b *strings.Builder, results []result) {
-	var partly []string
+	var partly, few []string
 	for _, r := range results {
 		part := r.kernel.part["attach"]
-		if part == little["attach"] || part == least["attach"] {
+		switch {
+		case r.kernel.few:
+			few = append(few, r.kernel.String())
+		case part == little["attach"] || part == least["attach"]:
 			partly = append(partly, r.kernel.String())
 		}
 	}
@@ -76,6 +81,9 @@ reads memory. How frames of C are named and files are searched depends on the pr
 and 6.1-arm64 test it. The machines run cmd/sdttrace's tests of commands that are held until they
 are traced.
 `, strings.Join(partly, " and "))
+	if len(few) > 0 {
+		fmt.Fprintf(b, "%s runs the tests of functions of the kernel and of tracepoints, and no others.\n", strings.Join(few, " and "))
+	}
 }
 
 // writeYama writes what became of the tests at each level of Yama.
@@ -87,32 +95,33 @@ As an ordinary user, without a capability, attach traces a process of the same u
 through shared memory:
 
 | kernel.yama.ptrace_scope |`)
+	results = slices.DeleteFunc(slices.Clone(results), func(r result) bool { return r.kernel.few })
 	for _, r := range results {
 		fmt.Fprintf(b, " %s |", r.kernel)
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(results)) + "\n")
-	for i, s := range suites {
+	for _, s := range suites {
 		if s.Yama == "" {
 			continue
 		}
 		fmt.Fprintf(b, "| %s |", s.Yama)
 		for _, r := range results {
-			fmt.Fprintf(b, " %s |", r.suites[i].outcome())
+			fmt.Fprintf(b, " %s |", r.suite(s.Name()).outcome())
 		}
 		b.WriteString("\n")
 	}
 }
 
 // outcome returns how the only test of a suite has ended.
-func (s suiteResult) outcome() string {
-	if len(s.tests) != 1 || s.exit != 0 {
+func (s *suiteResult) outcome() string {
+	if s == nil || len(s.tests) != 1 || s.exit != 0 {
 		return "failed"
 	}
 	return map[string]string{"pass": "passed", "unsteady": "passed", "skip": "skipped"}[s.tests[0].action]
 }
 
 // writeSkipped writes which tests were skipped: one line for all tests with the
-// same reason on the same kernels.
+// same reason on the same kernels. It names these, except if they are all that do not run a few tests only.
 func writeSkipped(b *strings.Builder, results []result) {
 	type skip struct{ why, pkg, test string }
 	on := map[skip][]string{}
@@ -126,10 +135,16 @@ func writeSkipped(b *strings.Builder, results []result) {
 			}
 		}
 	}
+	var all []string
+	for _, r := range results {
+		if !r.kernel.few {
+			all = append(all, r.kernel.String())
+		}
+	}
 	lines := map[string]map[string][]string{} // tests by line and package
 	for k, kernels := range on {
 		line := k.why
-		if len(kernels) < len(results) {
+		if !slices.Equal(kernels, all) {
 			line += " (" + strings.Join(kernels, ", ") + ")"
 		}
 		if lines[line] == nil {
