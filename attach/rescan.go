@@ -55,6 +55,9 @@ func (t *tracing) rescanNow(held bool) error {
 		found.since = time.Time{}
 	}
 	t.attachMore(t.searching, found)
+	if held && len(found.stranded) > 0 {
+		t.attached.AllLeft() // before who is held maps files in which breakpoints would harm it
+	}
 	return nil
 }
 

@@ -96,8 +96,15 @@ func (f *Family) Linker(pid int) error {
 		return err
 	}
 	o, err := linkerOf(pid)
-	if o == nil || err != nil {
+	if err != nil {
 		return err
+	}
+	if o == nil {
+		if old := f.linkers[pid]; old != nil {
+			delete(f.linkers, pid)
+			return old.Close()
+		}
+		return nil
 	}
 	probe, err := debugState(o)
 	if err != nil {

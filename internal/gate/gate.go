@@ -119,14 +119,17 @@ func (g *Gate) Linker() error {
 	if err != nil {
 		return err
 	}
-	if o == nil || o.ID == g.linkerID && c.Replaced == g.replaced {
+	if o != nil && o.ID == g.linkerID && c.Replaced == g.replaced {
 		return nil // the link goes with the process
 	}
 	if g.linker != nil {
 		g.linker.Close()
 		g.linker = nil
 	}
-	g.linkerID, g.replaced = o.ID, c.Replaced
+	if g.linkerID, g.replaced = (procfs.ID{}), c.Replaced; o == nil {
+		return nil
+	}
+	g.linkerID = o.ID
 	probe, err := debugState(o)
 	if err != nil {
 		return err

@@ -13,8 +13,12 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// linkerOf returns the dynamic linker of a process, nil if it has none.
+// linkerOf returns the dynamic linker of a process, nil if it has none, or if its code is
+// translated, which would translate a breakpoint in the linker.
 func linkerOf(pid int) (*procfs.Object, error) {
+	if procfs.Translator(pid) != "" {
+		return nil, nil
+	}
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
 		return nil, procfs.Error(pid, err)

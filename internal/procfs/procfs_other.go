@@ -108,3 +108,6 @@ func Copied(int) string { return "" }
 
 // CopiedIn returns "" here.
 func CopiedIn(int, []Mapping) string { return "" }
+
+// Translator returns "" here.
+func Translator(int) string { return "" }

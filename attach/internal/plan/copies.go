@@ -42,6 +42,9 @@ func copying(path string) bool {
 
 // copies refuses sites in files that copy their code when they start.
 func (pl *Planner) copies(s *site) {
+	if pl.translates(s); s.Reason != nil {
+		return
+	}
 	by, ok := pl.copier[s.object]
 	if !ok {
 		by = copierIn(s.object)

@@ -48,6 +48,7 @@ type Planner struct {
 	preloads     map[int]string             // and in a process
 	colds        map[*operand.Object][]cold
 	restartable  map[*operand.Object][]sequence
+	translated   map[procfs.ID]translator // files, by processes of the machine; nil until asked for
 }
 
 // New returns a Planner. With force it accepts sites where attaching does harm,

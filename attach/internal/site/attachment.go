@@ -29,16 +29,17 @@ type Attachment struct {
 
 	closing sync.Once // later calls of Close wait for the first
 
-	mu       sync.Mutex    // of what follows, and of plan
-	known    int           // sites that the plan has, or had
-	changed  chan struct{} // closed when the plan changes, or a detaches; nil if nobody waits
-	links    []link.Link
-	leaving  map[discover.Owner]chan struct{} // closed when the links are; see Leave
-	counts   counts                           // kept until the links are gone
-	detached bool
-	missed   uint64 // of links that have been closed, see Missed
-	err      error
-	pins     pins
+	mu          sync.Mutex    // of what follows, and of plan
+	known       int           // sites that the plan has, or had
+	changed     chan struct{} // closed when the plan changes, or a detaches; nil if nobody waits
+	links       []link.Link
+	leaving     map[discover.Owner]chan struct{} // closed when the links are; see Leave
+	counts      counts                           // kept until the links are gone
+	detached    bool
+	missed      uint64       // of links that have been closed, see Missed
+	translating map[int]bool // processes that translated code when last looked at, see Stranded
+	err         error
+	pins        pins
 
 	// Halt makes the programs do nothing from now on, all at the same time; nil if that is
 	// not possible. Slow says that links may then be closed later.

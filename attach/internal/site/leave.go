@@ -2,6 +2,7 @@ package site
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/discover"
@@ -70,6 +71,16 @@ func (a *Attachment) Left(plan Plan) {
 			}
 		}
 	}
+	a.mu.Unlock()
+	for _, done := range left {
+		<-done
+	}
+}
+
+// AllLeft waits until what was left has no links.
+func (a *Attachment) AllLeft() {
+	a.mu.Lock()
+	left := slices.Collect(maps.Values(a.leaving))
 	a.mu.Unlock()
 	for _, done := range left {
 		<-done
