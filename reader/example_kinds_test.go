@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-usdt/usdt/internal/held"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -29,6 +30,12 @@ func describe(p *reader.Probe) {
 			fmt.Println(" ", v.Name, v.Type, "behind a pointer:", v.Behind, "bit:", v.Bit, v.Named, v.Count, v.Stride)
 			if v.Bits > 0 {
 				fmt.Println("    bits", v.BitsAbove, "to", v.BitsAbove+v.Bits-1)
+			}
+			if v.Interface {
+				fmt.Println("    an interface, with the address of its file:", v.Relative)
+			}
+			if v.Held != nil {
+				fmt.Println("    in what", v.Held.Interface, "holds")
 			}
 		}
 	}
@@ -79,7 +86,11 @@ func ExampleProbeKind_InKernel() {
 	handle := reader.Function{Typed: &reader.Typed{
 		Known:     true,
 		Arguments: []reader.Variable{{Name: "req.path", Type: "char *", Kind: reader.String, Behind: true, Argument: true}, {Name: "req.level", Type: "unsigned int", Kind: reader.Uint, Size: 4, Behind: true, Bits: 5, BitsAbove: 3}},
-		Results:   []reader.Variable{{Name: "retval", Type: "mode", Kind: reader.Int, Size: 4, Named: []reader.NamedValue{{Name: "ON", Value: 7}}}},
+		Results: []reader.Variable{
+			{Name: "retval", Type: "mode", Kind: reader.Int, Size: 4, Named: []reader.NamedValue{{Name: "ON", Value: 7}}},
+			{Name: "err", Type: "error", Kind: reader.Uint, Size: 8, Interface: true, Relative: true, Named: []reader.NamedValue{{Name: "nil"}}},
+			{Name: "err.text", Type: "string", Kind: reader.String, Size: 8, Held: &held.Place{Interface: "err", Data: "err.data"}},
+		},
 	}}
 	p = reader.Probe{Kind: reader.Uprobe, Target: &handle}
 	p.Name = "handle"
@@ -94,6 +105,10 @@ func ExampleProbeKind_InKernel() {
 	//   req.level unsigned int behind a pointer: true bit: 0 [] 0 0
 	//     bits 3 to 7
 	//   retval mode behind a pointer: false bit: 0 [{ON 7}] 0 0
+	//   err error behind a pointer: false bit: 0 [{nil 0}] 0 0
+	//     an interface, with the address of its file: true
+	//   err.text string behind a pointer: false bit: 0 [] 0 0
+	//     in what err holds
 }
 
 // A tracepoint has fields in place of arguments.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf/btf"
 
+	"github.com/go-usdt/usdt/internal/held"
 	"github.com/go-usdt/usdt/notes"
 )
 
@@ -105,6 +106,13 @@ type Variable struct {
 	// String the number of bytes that the value itself has, up to a NUL. 0 for other values.
 	Count, Stride int
 	Named         []NamedValue // what its values are called, of an enumeration, of constants of Go or of types in an interface
+
+	// Interface says that the value is the first word of an interface of Go, with Relative minus the
+	// distance from the addresses of the file to those where it is loaded.
+	Interface, Relative bool
+	// Held is where the value is if it is in what an interface holds, nil if it is not. The places below
+	// say nothing then.
+	Held *held.Place
 
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/held"
 	"github.com/go-usdt/usdt/symbols/internal/debuginfo"
 	"github.com/go-usdt/usdt/symbols/internal/elfsym"
 )
@@ -15,6 +16,7 @@ type interfaces struct {
 	read    bool
 	symbols elfsym.Interfaces
 	of      map[string][]NamedValue // by interface
+	errors  *held.Types
 }
 
 // anyType is the name of the interface without methods.
@@ -24,11 +26,11 @@ const anyType = "interface {}"
 var nilInterface = NamedValue{Name: "nil"}
 
 // namesOf returns what the first words of an interface's values are called. Words that the program
-// itself makes while it runs are not known, nor any of a program that is not loaded at the addresses
-// of its file.
+// itself makes while it runs are not known. A position-independent program has the words of its file
+// plus the distance at which it is loaded.
 func (c *Code) namesOf(v *debuginfo.Variable) []NamedValue {
 	o, ok := c.object.value.(*object)
-	if !ok || o.elf.Type != elf.ET_EXEC {
+	if !ok || o.elf.Type != elf.ET_EXEC && o.elf.Type != elf.ET_DYN {
 		return []NamedValue{nilInterface}
 	}
 	in := &c.interfaces

@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"debug/elf"
 	"errors"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -186,11 +187,24 @@ func (c *Code) Unit(addr uint64) int {
 }
 
 func (c *Code) variables(all []debuginfo.Variable) (out []Variable) {
+	var whole *Variable // an interface, whose words follow
 	for i := range all {
 		if all[i].Interface {
 			all[i].Named = c.namesOf(&all[i])
 		}
-		out = append(out, newVariable(&all[i]))
+		v := newVariable(&all[i])
+		if v.Interface && len(v.Named) > 1 {
+			o, _ := c.object.value.(*object)
+			v.Relative = o.elf.Type == elf.ET_DYN
+		}
+		out = append(out, v)
+		switch {
+		case v.Interface && v.Type == errorType:
+			whole = new(v)
+		case whole != nil && v.Name == whole.Name+".data":
+			out = append(out, c.insideErrors(whole)...)
+			whole = nil
+		}
 	}
 	return out
 }

@@ -1,6 +1,9 @@
 package symbols
 
-import "github.com/go-usdt/usdt/symbols/internal/debuginfo"
+import (
+	"github.com/go-usdt/usdt/internal/held"
+	"github.com/go-usdt/usdt/symbols/internal/debuginfo"
+)
 
 // VariableKind says what the value of a variable is.
 type VariableKind uint8
@@ -32,6 +35,12 @@ type Variable struct {
 	Count, Stride int
 	Named         []NamedValue // what its values are called, of an enumeration, of constants of Go or of types in an interface
 
+	// Interface says that the value is the first word of an interface of Go, with Relative minus the
+	// distance from the addresses of the file to those where it is loaded.
+	Interface, Relative bool
+	// Held is where the value is if it is in what an interface holds; the places below say nothing then.
+	Held *held.Place
+
 	// The value is Offset or, with a register, the sum of the two; in Memory, that is its
 	// address, and without a register an address in the file. With Follow, an address is
 	// there instead, and the value at that address plus FollowOffset.
@@ -46,7 +55,7 @@ type Variable struct {
 
 // newVariable returns v as this package shows it.
 func newVariable(v *debuginfo.Variable) Variable {
-	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Bits: int(v.Bits), BitsAbove: int(v.BitsAbove), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err, Named: v.Named}
+	out := Variable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Bit: int(v.Place.Bit), Bits: int(v.Bits), BitsAbove: int(v.BitsAbove), Size: int(min(v.Size, 1<<30)), Length: v.Length, Err: v.Err, Named: v.Named, Interface: v.Interface}
 	out.Count, out.Stride = int(v.Count), int(v.Stride)
 	encoding := v.Encoding
 	if encoding == debuginfo.Array {

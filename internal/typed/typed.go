@@ -25,6 +25,15 @@ func Known(p *reader.Probe) *prototype.Prototype {
 			}
 		}
 	}
+	each(p, add)
+	if len(out.Params) == 0 {
+		return nil
+	}
+	return out
+}
+
+// each calls add with what debugging information has of a probe.
+func each(p *reader.Probe, add func([]reader.Variable)) {
 	if p.Source != nil {
 		add(p.Source.Variables)
 	}
@@ -38,10 +47,23 @@ func Known(p *reader.Probe) *prototype.Prototype {
 			add(p.Target.Typed.Arguments)
 		}
 	}
-	if add(p.Casts); len(out.Params) == 0 {
-		return nil
-	}
-	return out
+	add(p.Casts)
+}
+
+// Interfaces returns the variables of a probe that are interfaces of Go, or in one, by their names; nil if
+// there are none.
+func Interfaces(p *reader.Probe) (all map[string]*reader.Variable) {
+	each(p, func(some []reader.Variable) {
+		for i := range some {
+			if v := &some[i]; v.Held != nil || v.Interface {
+				if all == nil {
+					all = map[string]*reader.Variable{}
+				}
+				all[v.Name] = v
+			}
+		}
+	})
+	return all
 }
 
 // Enum returns the names of a variable's values, nil if they have none.

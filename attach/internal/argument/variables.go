@@ -63,6 +63,9 @@ func (v *Variables) Usual() (names []string) {
 	for _, behind := range []bool{false, true} {
 		for i := range v.All {
 			x := &v.All[i]
+			if x.Held != nil {
+				continue
+			}
 			member := strings.Contains(x.Name, ".") && !strings.HasPrefix(x.Name, Retval+".")
 			reads := 1
 			if x.Kind == reader.String || x.Stride > 0 {
@@ -77,13 +80,63 @@ func (v *Variables) Usual() (names []string) {
 			}
 		}
 	}
-	return names
+	return v.inside(names, left)
+}
+
+// inside returns names, and behind each that of an error what is in it, if that takes no more reads than
+// are left.
+func (v *Variables) inside(names []string, left int) (out []string) {
+	within := map[string]bool{}
+	for _, name := range names {
+		within[name] = true
+		out = append(out, name)
+		if x := v.Find(name); x == nil || !x.Interface {
+			continue
+		}
+		left-- // its second word
+		last := ""
+		for i := range v.All {
+			x := &v.All[i]
+			if x.Held == nil || !within[x.Held.Interface] || !strings.HasPrefix(x.Name, name+".") || v.isLength(x) || v.word(x) {
+				continue
+			}
+			reads := 1
+			if x.Kind == reader.String {
+				reads = 3
+			}
+			if x.Held.Interface != last {
+				reads, last = reads+1, x.Held.Interface
+			}
+			if x.Interface {
+				reads++
+			}
+			if x.Behind || reads > left {
+				continue
+			}
+			left -= reads
+			out, within[x.Name] = append(out, x.Name), true
+		}
+	}
+	return out
+}
+
+// isLength reports whether a variable is the length of another one.
+func (v *Variables) isLength(x *reader.Variable) bool {
+	whole, ok := strings.CutSuffix(x.Name, ".len")
+	if !ok {
+		return false
+	}
+	of := Find(v.All, whole)
+	return of != nil && of.Length == x.Name
 }
 
 // word reports whether a variable is one of the words of an interface, whose value has a name.
 func (v *Variables) word(x *reader.Variable) bool {
 	i := strings.LastIndexByte(x.Name, '.')
 	if i < 0 {
+		return false
+	}
+	if x.Held != nil && x.Name[i:] != ".data" {
 		return false
 	}
 	whole := Find(v.All, x.Name[:i])
@@ -104,7 +157,7 @@ func (v *Variables) Parts(left int) (names []string) {
 			if x.Kind == reader.String || x.Stride > 0 {
 				reads = 3
 			}
-			if i == 0 && x.Kind != reader.String && len(v.All) > 1 || v.word(x) || x.Behind != behind || lengths[x.Name] || x.Err != nil || behind && x.Kind != reader.String || reads > left {
+			if x.Held != nil || i == 0 && x.Kind != reader.String && len(v.All) > 1 || v.word(x) || x.Behind != behind || lengths[x.Name] || x.Err != nil || behind && x.Kind != reader.String || reads > left {
 				continue
 			}
 			if _, err := v.Of(x); err != nil {

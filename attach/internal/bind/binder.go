@@ -84,6 +84,7 @@ type schemaKey struct {
 	source      *reader.Source // the variables are the site's own
 	typed       *reader.Typed  // as are arguments of functions whose types are known
 	casts       *[]*discover.Cast
+	at          uint64 // if values depend on where the site is in its file
 	tolerant    bool
 }
 
@@ -98,6 +99,9 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	}
 	if b.typed(p) != nil {
 		key.typed = p.Target.Typed
+	}
+	if relative(p) {
+		key.at = p.Location
 	}
 	if p.Type != nil {
 		rec := &p.Type.Record
@@ -177,6 +181,13 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		b.schemas[key] = sc
 	}
 	return sc, nil
+}
+
+// relative reports whether some value at a site becomes an address in the file.
+func relative(p *reader.Probe) bool {
+	is := func(v reader.Variable) bool { return v.Relative }
+	return slices.ContainsFunc(p.Casts, is) ||
+		p.Target != nil && p.Target.Typed != nil && (slices.ContainsFunc(p.Target.Typed.Arguments, is) || slices.ContainsFunc(p.Target.Typed.Results, is))
 }
 
 // registersOf returns where programs find the registers at a site.

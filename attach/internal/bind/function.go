@@ -133,6 +133,9 @@ func (b *Binder) bindVariables(sc *Schema, s *site.Site, regs *operand.Registers
 // bindNamed reads variables. The shown ones become fields.
 func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument.Variables, shown, unshown []string) {
 	reads := 0 // of strings
+	inside := &insides{sc: sc, slots: map[string]int{}, relative: func(op operand.Operand, v *reader.Variable) (operand.Operand, error) {
+		return op.Relative(v, regs, &s.Probe, s.Offset)
+	}}
 	var strs []stringField
 	place := all.Of
 	if place == nil {
@@ -140,6 +143,7 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument
 			return operand.OfVariable(v, regs, &s.Probe, s.Offset)
 		}
 	}
+	inside.all, inside.place, place = all, place, inside.of
 	for i, name := range slices.Concat(shown, unshown) {
 		f := shape.Field{Name: name}
 		v := all.Find(name)
@@ -150,6 +154,7 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument
 		}
 		f.Kind = v.Kind
 		sc.nameValues(name, typed.Enum(v))
+		inside.left = record.MaxReads - sc.Sig.Reads() - reads - 4
 		op, err := place(v)
 		var str *StringArg
 		if v.Kind == reader.String || v.Stride > 0 {
@@ -168,6 +173,9 @@ func (sc *Schema) bindNamed(s *site.Site, regs *operand.Registers, all *argument
 		default:
 			f.Source, f.Size, f.Read = shape.FromRecord, op.ValueSize(), sc.Sig.Read(op)
 			f.Offset = record.Slot(f.Read)
+			if str == nil {
+				inside.slots[name] = f.Read
+			}
 			if str != nil {
 				strs = append(strs, stringField{i, str})
 				reads += str.reads()

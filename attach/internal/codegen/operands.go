@@ -13,7 +13,7 @@ func slots() section {
 	return section{read: (*generator).readSlots, write: (*generator).writeSlots}
 }
 
-func stackSlot(i int) int16 { return int16(stackSlots - 8*(i+1)) }
+func stackSlot(i int) int16 { return operand.SlotAt(i) }
 
 // recordSlot returns where a slot lies in the record.
 func (g *generator) recordSlot(i int) int16 { return g.sig.BehindHeader(record.Slot(i)) }
@@ -24,6 +24,8 @@ func (g *generator) readSlots() {
 	for i := range g.sig.Operands {
 		op := &g.sig.Operands[i]
 		switch {
+		case op.Held.Role != operand.NotHeld:
+			g.readHeld(op, i)
 		case op.Kind == operand.Memory && g.scratch:
 			g.readOperand(op, i, regRecord, g.recordSlot(i))
 		case op.Kind == operand.Memory:
@@ -83,6 +85,11 @@ func (g *generator) readOperand(op *operand.Operand, i int, dst asm.Register, of
 	if op.Plus != 0 {
 		g.emit(asm.LoadMem(asm.R1, dst, off, asm.DWord), asm.Add.Imm(asm.R1, int32(op.Plus)), asm.StoreMem(dst, off, asm.R1, asm.DWord))
 	}
+	if op.Site != 0 {
+		g.emit(asm.LoadMem(asm.R3, dst, off, asm.DWord))
+		g.inFile(asm.R3, op)
+		g.emit(asm.StoreMem(dst, off, asm.R3, asm.DWord))
+	}
 }
 
 // loadOperand puts the value of an operand that is not in memory into dst. It
@@ -93,6 +100,7 @@ func (g *generator) loadOperand(dst asm.Register, op *operand.Operand) {
 		return
 	}
 	g.emit(op.Load(dst, regContext)...)
+	g.inFile(dst, op)
 }
 
 // firstPage is the size of the page at address 0, where nothing is mapped: an address in it

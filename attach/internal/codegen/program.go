@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/kernel"
@@ -30,7 +31,7 @@ const (
 	stackErrors = -24 // bits of failed reads
 	stackSum    = -32
 	stackClock  = -40                            // when an end fired, then the time since its start
-	stackSlots  = -40                            // and below: memory operands of records without strings
+	stackSlots  = operand.SlotsAt                // and below: memory operands of records without strings
 	stackGroup  = stackSlots - 8*record.MaxReads // and below: an aggregate's keys
 )
 

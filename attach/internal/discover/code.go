@@ -190,6 +190,7 @@ func variables(all []symbols.Variable) (out []reader.Variable) {
 		out = append(out, reader.Variable{
 			Named: named, Count: v.Count, Stride: v.Stride,
 			Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, Behind: v.Behind, Kind: variableKinds[v.Kind], Size: v.Size, Length: v.Length, Err: v.Err,
+			Interface: v.Interface, Relative: v.Relative, Held: v.Held,
 			Register: v.Register, Offset: v.Offset, Memory: v.Memory, Follow: v.Follow, FollowOffset: v.FollowOffset, Bit: v.Bit, Bits: v.Bits, BitsAbove: v.BitsAbove,
 		})
 	}

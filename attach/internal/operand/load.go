@@ -37,6 +37,17 @@ func (op *Operand) LoadField(dst asm.Register) asm.Instructions {
 	}
 }
 
+// InFile returns the instructions that make an address in dst, which is not 0, the one that it has in the
+// file, see Site.
+// They also change R4.
+func (op *Operand) InFile(dst, context asm.Register) asm.Instructions {
+	if op.Site == 0 {
+		return nil
+	}
+	ins := asm.Instructions{asm.LoadImm(asm.R4, int64(op.Site), asm.DWord), asm.Add.Reg(dst, asm.R4)}
+	return append(append(ins, op.IP.Load(asm.R4, context)...), asm.Sub.Reg(dst, asm.R4))
+}
+
 // LoadAddress returns the instructions that put the address of an operand into dst. They also
 // change R4.
 func (op *Operand) LoadAddress(dst, context asm.Register) asm.Instructions {
@@ -82,6 +93,8 @@ func (l Location) Load(dst, context asm.Register) asm.Instructions {
 	}
 	ins := asm.Instructions{asm.LoadMem(dst, context, l.Off, asm.DWord)}
 	switch {
+	case l.Slot:
+		ins[0] = asm.LoadMem(dst, asm.R10, SlotAt(int(l.Off)), asm.DWord)
 	case l.Saved:
 		ins[0] = asm.LoadMem(dst, asm.R10, SavedAt+l.Off, asm.DWord)
 	case l.Field:

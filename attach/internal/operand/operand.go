@@ -48,6 +48,14 @@ type Operand struct {
 	Further     uint8
 	FurtherDisp [maxFurther]int32
 
+	// Held, of Memory, says that the value has to do with what an interface holds.
+	Held Held
+
+	// Site, if it is not 0, is the address of the site in its file: the value, unless it is 0, is an
+	// address, and becomes the one that it has in the file. IP is where the site's own is.
+	Site uint64
+	IP   Location
+
 	// Plus is added to the value that is read.
 	Plus int64
 

@@ -30,6 +30,8 @@ type Location struct {
 	// Saved says that the context has no registers: the program has put the word on its stack, at
 	// SavedAt + Off.
 	Saved bool
+	// Slot says that the location is the slot numbered Off of the record.
+	Slot bool
 	// Record says that the location is the address of the context, which is a tracepoint's record, and
 	// Field that it is a value of Size bytes there.
 	Record, Field bool

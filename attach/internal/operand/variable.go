@@ -57,7 +57,22 @@ func OfVariable(v *reader.Variable, regs *Registers, p *reader.Probe, offset uin
 	default:
 		op.Kind = Address
 	}
-	return op.Field(v.Bits, v.BitsAbove, v.Kind == reader.Int), err
+	if err != nil {
+		return op, err
+	}
+	return op.Field(v.Bits, v.BitsAbove, v.Kind == reader.Int).Relative(v, regs, p, offset)
+}
+
+// Relative returns the operand for a variable whose value is an address in the file, if it is Relative.
+func (op Operand) Relative(v *reader.Variable, regs *Registers, p *reader.Probe, offset uint64) (Operand, error) {
+	if !v.Relative {
+		return op, nil
+	}
+	if p.Kind == reader.Uretprobe && !p.AtRET {
+		return op, errors.New("where the program is loaded is not known at the return from a function")
+	}
+	op.Site, op.IP = p.Location+p.Delta+(offset-p.Offset), Location{Off: regs.IP, Size: 8}
+	return op, nil
 }
 
 // Part returns how a part of the value of op is read, whose place v has relative to register 0: the

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/filter"
@@ -80,6 +82,13 @@ func (s *Signature) DropUnneeded() {
 	}
 	for in := range s.Aggregate.Inputs {
 		need(in)
+	}
+	for i := range slices.Backward(s.Operands) { // each needs earlier ones
+		if needed[i] {
+			for _, slot := range s.Operands[i].Needs() {
+				needed[slot] = true
+			}
+		}
 	}
 	for i := range s.Operands {
 		if !needed[i] {

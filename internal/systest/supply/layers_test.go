@@ -22,6 +22,7 @@ internal/cdecl
 internal/await
 internal/mangled
 internal/fold: internal/mangled
+internal/held
 internal/limits
 internal/manpage
 internal/heldup
@@ -60,7 +61,7 @@ internal/rendezvous: internal/record internal/ring internal/sys notes
 internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
 provider/providertest: event/args internal/btfgen internal/record internal/selector internal/tap notes provider
-reader: internal/cdecl internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
+reader: internal/cdecl internal/debugfile internal/held internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
 internal/kernfunc: internal/selector notes prototype reader
 internal/tracepoint: internal/privilege notes reader
 internal/typed: prototype reader
@@ -69,7 +70,7 @@ symbols/internal/cfi: internal/safeelf
 symbols/internal/jit: symbols/internal/span
 symbols/internal/elfsym: internal/safeelf symbols/internal/span
 symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/span
-symbols: internal/debugfile internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
+symbols: internal/debugfile internal/held internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
 attach/internal/maplog: internal/kernel internal/procfs internal/safeelf symbols
 internal/decode/hook: symbols
 internal/grammar:
@@ -84,10 +85,10 @@ attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms
 attach/internal/filter: internal/grammar
 attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/sys internal/tracepoint reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys
-attach/internal/operand: internal/procfs internal/safeelf notes reader
+attach/internal/operand: internal/held internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/mangled internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/query: attach/internal/filter attach/internal/operand event internal/container internal/fold internal/record internal/shape reader symbols
-attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/process attach/internal/query attach/internal/selected internal/kernel internal/record internal/shape notes reader
+attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/process attach/internal/query attach/internal/selected internal/held internal/kernel internal/record internal/shape notes reader
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
 attach/internal/argument: attach/internal/operand internal/selector internal/shape notes reader symbols
@@ -118,7 +119,7 @@ cmd/sdttrace/internal/interrupt:
 cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/gate internal/procfs internal/program notes reader
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
-cmd/sdttrace/internal/format: attach event internal/kernfunc internal/mangled internal/printable internal/selector internal/typed notes prototype reader total
+cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/typed notes prototype reader total
 cmd/sdttrace/internal/look: attach internal/selector prototype reader
 cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector total

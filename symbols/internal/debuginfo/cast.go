@@ -85,6 +85,7 @@ type types struct {
 	differ bool
 	names  []string
 	seen   map[string]bool
+	datas  map[*unit][]byte // see variables
 }
 
 // unit looks for the type in a unit.
@@ -163,7 +164,10 @@ func (t *types) found(f *foundType) {
 // parts returns the value that is cast, and its parts.
 func (t *types) parts(f *foundType) (all []Variable, names []string, err error) {
 	u := f.of
-	v := &variables{unit: u, datas: map[*unit][]byte{}}
+	if t.datas == nil {
+		t.datas = map[*unit][]byte{}
+	}
+	v := &variables{unit: u, datas: t.datas}
 	bare := typ{node: &f.node, name: f.name}
 	if f.tag == tagTypedef {
 		bare = v.typeOf(&f.node)

@@ -1,5 +1,7 @@
 package debuginfo
 
+import "slices"
+
 // An attribute that Go adds to types (cmd/internal/dwarf/dwarf.go).
 const attrGoRuntimeType = 0x2904
 
@@ -66,4 +68,36 @@ func (v *variables) inInterface(name string, argument bool, t typ, where func(of
 	data.Place, data.Err = where(size, size)
 	v.add(data)
 	return true
+}
+
+// Value is the name of what EachType finds parts of.
+const Value = "VALUE"
+
+// EachType calls f with what is behind the address of each type that is wanted, as Cast has it: parts
+// of a value called Value. It reads nothing if the types would take more work than the file is worth.
+func (d *Info) EachType(wanted func(name string) bool, f func(name string, parts []Variable)) {
+	cast := &types{cast: Cast{Name: Value, Pointer: true}, datas: map[*unit][]byte{}}
+	for number := range d.units {
+		if d.spend(d.units[number].end-d.units[number].off) < 0 {
+			return
+		}
+		u, data, _, _, _ := d.openUnit(number)
+		if u == nil {
+			continue
+		}
+		cast.datas[u.unit] = data
+		begin := u.unit.end - uint64(len(data))
+		u.entries(data, isGoType, func(e *entry) bool {
+			if e.depth != 1 || e.tag == tagPointerType {
+				return true
+			}
+			if name := d.string(u.unit, e.get(attrName)); wanted(name) {
+				found := &foundType{node{u.info, u.unit, data[e.off-begin:], entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}, name, u}
+				if parts, _, err := cast.parts(found); err == nil {
+					f(name, parts)
+				}
+			}
+			return true
+		})
+	}
 }

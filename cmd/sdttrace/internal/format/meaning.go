@@ -33,7 +33,8 @@ type meaning struct {
 	*prototype.Prototype
 	says     []prototype.Saying
 	replaced map[string]bool // by says
-	said     []string        // arguments that texts of other probes need
+	inside   *inside
+	said     []string // arguments that texts of other probes need
 }
 
 // maxMeanings bounds the memory for sites that come and go.
@@ -86,7 +87,7 @@ func (m *Meanings) Event(ev *event.Event, readable bool) {
 		}
 		if p := m.prototype(ev.Probe); p != nil {
 			known = &meaning{Prototype: p, says: m.Table.Sayings(p.Provider, p.Name), said: m.Table.Said(p.Provider, p.Name)}
-			known.replaced = replacedBy(known.says)
+			known.replaced, known.inside = replacedBy(known.says), insideOf(ev.Probe)
 		}
 		m.of[ev.Probe] = known
 	}
@@ -94,6 +95,7 @@ func (m *Meanings) Event(ev *event.Event, readable bool) {
 		return
 	}
 	m.keep(known, ev)
+	known.inside.event(ev, known.Prototype, readable)
 	if !readable && len(known.says) == 0 {
 		return
 	}
