@@ -5,18 +5,9 @@
 # time of PostgreSQL for a transaction, and that of the tracer, and is run by root, after make otelcol, with
 # clang, bpftool and libbpf's headers.
 set -eu
-exporter=$1 turns=${2:-2} seconds=${3:-60}
-here=$(cd "$(dirname "$0")" && pwd)
-bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
-dir=$(mktemp -d)
-chmod 755 "$dir" && mkdir "$dir/data" && chown postgres "$dir/data"
-as() { setpriv --reuid postgres --regid postgres --clear-groups env -C / "$@"; }
-tracer='' asker=''
-end() {
-	[ -z "$tracer" ] || kill "$tracer" "$asker" || true
-	as "$bin/pg_ctl" -D "$dir/data" -m fast stop >/dev/null
-	rm -rf "$dir"
-}
+exporter=$1 turns=${2:-2} seconds=${3:-60} tracer='' asker=''
+finish() { [ -z "$tracer" ] || kill "$tracer" "$asker"; }
+. "$(dirname "$0")/postgres.sh"
 pairs='query:query__start:query__done parse:query__parse__start:query__parse__done
 	rewrite:query__rewrite__start:query__rewrite__done plan:query__plan__start:query__plan__done
 	execute:query__execute__start:query__execute__done transaction:transaction__start:transaction__commit'
@@ -92,21 +83,6 @@ END
 bpftool btf dump file /sys/kernel/btf/vmlinux format c >"$dir/vmlinux.h"
 clang -O2 -g -target bpf "-D__TARGET_ARCH_$(uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')" -idirafter "/usr/include/$(uname -m)-linux-gnu" -c "$dir/latency.bpf.c" -o "$dir/latency.bpf.o"
 
-as "$bin/initdb" -D "$dir/data" -A trust >/dev/null
-as "$bin/pg_ctl" -D "$dir/data" -w -l "$dir/data/log" -o "-c listen_addresses= -c unix_socket_directories=$dir/data -c fsync=off" start >/dev/null
-trap end EXIT
-trap exit INT TERM
-as pgbench -h "$dir/data" -i -q -s 10 postgres >/dev/null 2>&1
-postmaster=$(head -1 "$dir/data/postmaster.pid")
-ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{print $12 + $13 + ('"$2"' ? $14 + $15 : 0)}'; }
-work() {
-	sleep 1
-	before=$(ticks "$postmaster" 1)
-	as pgbench -h "$dir/data" -n -c 2 -j 2 -T "$seconds" postgres >"$dir/said" 2>&1
-	sleep 1 # until the servers have ended
-	after=$(ticks "$postmaster" 1)
-	awk -v t=$((after - before)) '/actually processed/ {n = $6} /^tps/ {printf "%.0f transactions a second, %.4f ms of processor time each", $3, t * 10 / n}' "$dir/said"
-}
 beside() { # NAME URL COMMAND...
 	name=$1 url=$2
 	shift 2
@@ -115,9 +91,9 @@ beside() { # NAME URL COMMAND...
 	while sleep 15; do curl -sf "$url" >"$dir/asked" || true; done &
 	asker=$!
 	sleep 20
-	used=$(ticks $tracer 0)
+	used=$(ticks "$tracer")
 	worked=$(work)
-	echo "$name: $worked; $(awk -v t=$(($(ticks $tracer 0) - used)) -v s=$((seconds + 2)) 'BEGIN {printf "%.2f", t / s}') % of a processor, $(awk '/VmRSS/ {print $2}' "/proc/$tracer/status") kB, $(ls "/proc/$tracer/fd" | wc -l) descriptors, $(grep -c . "$dir/asked") lines of metrics"
+	echo "$name: $worked; $(awk -v t=$(($(ticks "$tracer") - used)) -v s=$((seconds + 2)) 'BEGIN {printf "%.2f", t / s}') % of a processor, $(awk '/VmRSS/ {print $2}' "/proc/$tracer/status") kB, $(ls "/proc/$tracer/fd" | wc -l) descriptors, $(grep -c . "$dir/asked") lines of metrics"
 	kill "$tracer" "$asker"
 	wait "$tracer" "$asker" || true
 	tracer=
