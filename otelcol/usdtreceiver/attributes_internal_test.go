@@ -35,18 +35,18 @@ func TestUTF8(t *testing.T) {
 	for name, marshal := range map[string]func() ([]byte, error){
 		"logs": func() ([]byte, error) {
 			task := &logsTask{&Trace{Logs: &Logs{}}}
-			return (&plog.ProtoMarshaler{}).MarshalLogs(task.logs(e, []event.Event{ev}))
+			return (&plog.ProtoMarshaler{}).MarshalLogs(task.logs(e, []logged{{Event: ev}}))
 		},
 		"spans": func() ([]byte, error) {
-			task := &spansTask{&Trace{Spans: &Spans{}}}
-			return (&ptrace.ProtoMarshaler{}).MarshalTraces(task.spans(e, []attach.Pair{{Start: ev, End: ev}}))
+			trace := &Trace{Spans: &Spans{}}
+			return (&ptrace.ProtoMarshaler{}).MarshalTraces(trace.spans(e, []*span{trace.spanOf(attach.Pair{Start: ev, End: ev})}))
 		},
 		"metrics": func() ([]byte, error) {
-			task := &metricsTask{&Trace{Probes: []string{"*:*"}, Metrics: &Metrics{Show: []string{"sum"}}}}
+			task := &metricsTask{trace: &Trace{Probes: []string{"*:*"}, Metrics: &Metrics{Show: []string{"sum"}}}}
 			return (&pmetric.ProtoMarshaler{}).MarshalMetrics(task.metrics(e, groups[:1], now, now))
 		},
 		"profiles": func() ([]byte, error) {
-			task := &profilesTask{&Trace{Profiles: &Profiles{}}}
+			task := &profilesTask{trace: &Trace{Profiles: &Profiles{}}}
 			return (&pprofile.ProtoMarshaler{}).MarshalProfiles(task.profiles(e, groups[1:], now, now))
 		},
 	} {

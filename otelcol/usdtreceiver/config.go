@@ -107,12 +107,31 @@ type Metrics struct {
 type Logs struct {
 	// Parent is the argument with the W3C traceparent of the span to which an event belongs.
 	Parent string `mapstructure:"parent"`
+	// Snapshot leaves out all events except those around one that fulfils a condition.
+	Snapshot *Snapshot `mapstructure:"snapshot"`
 }
 
-// Spans makes a span of each pair of events.
+// Snapshot says when snapshots are taken, and what is in them; see attach.SnapshotOptions.
+type Snapshot struct {
+	// On is the condition, which is tested here.
+	On string `mapstructure:"on"`
+	// Before and After are how many events of all probes are in it; 0 means 100 and 20, a negative
+	// number none.
+	Before int `mapstructure:"before"`
+	After  int `mapstructure:"after"`
+	// Wait is how long it waits for events after, and Every the least time to the next; 0 means 1s.
+	Wait  time.Duration `mapstructure:"wait"`
+	Every time.Duration `mapstructure:"every"`
+}
+
+// Spans makes a span of each pair of events, or of each event that says how long something took.
 type Spans struct {
 	Start string `mapstructure:"start"`
 	End   string `mapstructure:"end"`
+	// Duration is the argument with the time before an event of Probes, which take the place of Start
+	// and End. Unit is what a number is in: ns, us, ms or s; empty for ns.
+	Duration string `mapstructure:"duration"`
+	Unit     string `mapstructure:"unit"`
 	// Key names arguments by which starts and ends are matched; empty for the thread, the
 	// goroutine or the call.
 	Key []string `mapstructure:"key"`
@@ -122,6 +141,9 @@ type Spans struct {
 	Slower time.Duration `mapstructure:"slower"`
 	// Parent is the argument with the W3C traceparent of the parent.
 	Parent string `mapstructure:"parent"`
+	// Nest has spans of a thread that lie within each other be parents and children, also of other
+	// traces with Nest. It is how long a span waits for the one around it to end; 0 for no nesting.
+	Nest time.Duration `mapstructure:"nest"`
 }
 
 // Profiles says what the kernel adds up by the calls that led to Probes.
@@ -209,21 +231,21 @@ func (t *Trace) validate() error {
 			errs = append(errs, fmt.Errorf("metrics: %w", err))
 		}
 	}
-	if needs := t.Logs != nil || t.Profiles != nil || t.Metrics != nil && t.Metrics.Start == ""; needs == (len(t.Probes) == 0) {
-		bad("probes: metrics, logs and profiles need some, spans and metrics with a start have start and end instead")
+	if needs := t.Logs != nil || t.Profiles != nil || t.Metrics != nil && t.Metrics.Start == "" || t.Spans != nil && t.Spans.Duration != ""; needs == (len(t.Probes) == 0) {
+		bad("probes: metrics, logs, profiles and spans with a duration need some, spans and metrics with a start have start and end instead")
 	}
 	for _, probe := range t.Probes {
 		if _, err := selector.Parse(probe); err != nil {
 			errs = append(errs, fmt.Errorf("probes: %w", err))
 		}
 	}
-	if s := t.Spans; s != nil {
-		for _, probe := range []string{s.Start, s.End} {
-			if _, err := selector.Parse(probe); err != nil {
-				errs = append(errs, fmt.Errorf("spans: start and end: %w", err))
-			}
+	if t.Logs != nil && t.Logs.Snapshot != nil {
+		if err := t.validateSnapshot(); err != nil {
+			errs = append(errs, fmt.Errorf("logs: snapshot: %w", err))
 		}
-		if err := t.pairOptions().Validate(); err != nil {
+	}
+	if t.Spans != nil {
+		if err := t.validateSpans(); err != nil {
 			errs = append(errs, fmt.Errorf("spans: %w", err))
 		}
 	}
@@ -275,6 +297,53 @@ func (m *Metrics) validate() error {
 	return nil
 }
 
+// mostAround bounds the events before and after the one that a snapshot is of.
+const mostAround = 10_000
+
+func (t *Trace) validateSnapshot() error {
+	o := t.Logs.Snapshot
+	switch {
+	case o.On == "":
+		return errors.New("on: there is no condition")
+	case o.Wait < 0:
+		return fmt.Errorf("wait: %v is negative", o.Wait)
+	case o.Every < 0:
+		return fmt.Errorf("every: %v is negative", o.Every)
+	case o.Before > mostAround:
+		return fmt.Errorf("before: %d events are more than %d", o.Before, mostAround)
+	case o.After > mostAround:
+		return fmt.Errorf("after: %d events are more than %d", o.After, mostAround)
+	}
+	return t.eventOptions().Validate(t.options())
+}
+
+// unitsOfTime are the words of Spans.Unit.
+var unitsOfTime = map[string]time.Duration{"": 1, "ns": 1, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second}
+
+func (t *Trace) validateSpans() error {
+	s := t.Spans
+	switch {
+	case s.Nest < 0 || s.Nest > longestNest:
+		return fmt.Errorf("nest: %v is not between 0 and %v", s.Nest, longestNest)
+	case s.Duration == "" && s.Unit != "":
+		return errors.New("unit belongs to duration")
+	case unitsOfTime[s.Unit] == 0:
+		return fmt.Errorf("unit: %q is none of ns, us, ms and s", s.Unit)
+	case s.Duration != "" && (s.Start != "" || s.End != "" || len(s.Key) > 0 || s.MaxPending != 0):
+		return errors.New("duration takes the place of start, end, key and max_pending")
+	case s.Duration != "" && s.Slower != 0:
+		return errors.New("slower: where compares the argument of duration")
+	case s.Duration != "":
+		return nil
+	}
+	for _, probe := range []string{s.Start, s.End} {
+		if _, err := selector.Parse(probe); err != nil {
+			return fmt.Errorf("start and end: %w", err)
+		}
+	}
+	return t.pairOptions().Validate()
+}
+
 func (t *Trace) validateProfiles() error {
 	p := t.Profiles
 	for _, name := range []string{"probe", "pid", "stack"} {
@@ -314,6 +383,15 @@ func (t *Trace) options() *attach.Options {
 		Target: attach.Target{PIDs: p.PIDs, Children: p.Children, Comm: p.Comm, Exe: p.Exe, Cgroup: p.Cgroup, Container: p.Container, Pod: p.Pod},
 		Where:  t.Where, Rescan: rescan, Await: true, Prototypes: prototype.Known(),
 	}
+}
+
+// eventOptions returns what single events have.
+func (t *Trace) eventOptions() *attach.EventOptions {
+	o := &attach.EventOptions{RingSize: t.ringSize()}
+	if t.Logs != nil && t.Logs.Snapshot != nil {
+		o.On = t.Logs.Snapshot.On
+	}
+	return o
 }
 
 // pairOptions returns how pairs are matched.

@@ -41,6 +41,9 @@ func NewFactory() receiver.Factory {
 				if t.Spans == nil {
 					return nil
 				}
+				if t.Spans.Duration != "" {
+					return &durationsTask{trace: t}
+				}
 				return &spansTask{trace: t}
 			})
 		}, metadata.TracesStability),

@@ -27,43 +27,80 @@ const (
 	batchTime = 200 * time.Millisecond
 )
 
+// logged is an event that becomes a record.
+type logged struct {
+	event.Event
+	snapshot string // which one it belongs to; empty for none
+	on       bool   // it fulfils the condition
+	skipped  uint64 // since the last snapshot
+}
+
 func (t *logsTask) run(ctx context.Context, e *env) error {
 	s, err := opening(ctx, e, func() (*attach.Session, error) {
-		return attach.OpenEvents(ctx, t.trace.Probes, &attach.EventOptions{RingSize: t.trace.ringSize()}, t.trace.options())
+		return attach.OpenEvents(ctx, t.trace.Probes, t.trace.eventOptions(), t.trace.options())
 	})
 	if err != nil {
 		return ended(ctx, err)
 	}
 	defer e.attached(s)()
-	within := newBudget(e, t.trace)
-	var failed error
-	b := newBatch(batchSize, func(all []event.Event) {
+	b := newBatch(batchSize, func(all []logged) {
 		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
 			return next.(consumer.Logs).ConsumeLogs(ctx, t.logs(e, all))
 		})
 	})
+	give := t.events
+	if t.trace.Logs.Snapshot != nil {
+		give = t.snapshots
+	}
+	failed := give(s, newBudget(e, t.trace), b)
+	b.close()
+	return ended(ctx, failed, s.Close())
+}
+
+// events gives all events.
+func (t *logsTask) events(s *attach.Session, within *budget, b *batch[logged]) error {
 	for v, err := range s.Views() {
 		if err != nil {
-			failed = err
-			break
+			return err
 		}
 		if !within.pass(time.Now()) {
 			continue
 		}
 		ev, err := v.Event()
 		if err != nil {
-			failed = err
-			break
+			return err
 		}
 		within.spend(sizeOf(ev.Args))
-		b.add(ev)
+		b.add(logged{Event: ev})
 	}
-	b.close()
-	return ended(ctx, failed, s.Close())
+	return nil
+}
+
+// snapshots gives the events around ones that fulfil the condition.
+func (t *logsTask) snapshots(s *attach.Session, within *budget, b *batch[logged]) error {
+	o := t.trace.Logs.Snapshot
+	for one, err := range s.Snapshots(attach.SnapshotOptions{On: o.On, Before: o.Before, After: o.After, Wait: o.Wait, Every: o.Every}) {
+		if err != nil {
+			return err
+		}
+		id := random[pcommon.SpanID]().String()
+		for i, ev := range one.Events {
+			if !within.pass(time.Now()) {
+				continue
+			}
+			within.spend(sizeOf(ev.Args))
+			l := logged{Event: ev, snapshot: id, on: i == one.On}
+			if l.on {
+				l.skipped = one.Skipped
+			}
+			b.add(l)
+		}
+	}
+	return nil
 }
 
 // logs returns records of events, which share a resource by process and a scope by provider.
-func (t *logsTask) logs(e *env, all []event.Event) plog.Logs {
+func (t *logsTask) logs(e *env, all []logged) plog.Logs {
 	out := plog.NewLogs()
 	type key struct {
 		pid      int
@@ -93,6 +130,13 @@ func (t *logsTask) logs(e *env, all []event.Event) plog.Logs {
 		put(l.Attributes(), ev.Args)
 		l.Attributes().PutInt("thread.id", int64(ev.TID))
 		l.Attributes().PutStr("thread.name", utf8(ev.Comm))
+		if ev.snapshot != "" {
+			l.Attributes().PutStr("usdt.snapshot", ev.snapshot)
+		}
+		if ev.on {
+			l.Attributes().PutBool("usdt.snapshot.on", true)
+			l.Attributes().PutInt("usdt.snapshot.skipped", int64(ev.skipped))
+		}
 		if trace, span, ok := parentIn(t.trace.Logs.Parent, ev.Args); ok {
 			l.SetTraceID(trace)
 			l.SetSpanID(span)

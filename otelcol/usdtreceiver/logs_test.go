@@ -2,6 +2,7 @@ package usdtreceiver_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -46,6 +47,51 @@ func TestLogs(t *testing.T) {
 	})
 	if len(cents) != 2000 {
 		t.Errorf("%d different events, want 2000", len(cents))
+	}
+}
+
+// TestLogsSnapshot checks that only the events around one that fulfils a condition become records, and
+// which one that is.
+func TestLogsSnapshot(t *testing.T) {
+	sink := &consumertest.LogsSink{}
+	tel := componenttest.NewTelemetry()
+	stop := start(t, 1, tel, func(set receiver.Settings) (component.Component, error) {
+		return usdtreceiver.NewFactory().CreateLogs(t.Context(), set, config(usdtreceiver.Trace{
+			Name: "around", Probes: []string{"otelshop:sale"}, Target: here(), MaxEventsPerSecond: 1e6,
+			Logs: &usdtreceiver.Logs{Snapshot: &usdtreceiver.Snapshot{On: `item == "bad" && cents > 0`, Before: 3, After: 2, Every: time.Nanosecond}},
+		}), sink)
+	})
+	for i := range int64(300) {
+		item := "plum"
+		if i%100 == 50 {
+			item = "bad"
+		}
+		sale.Fire(item, i, "")
+	}
+	eventually(t, "records are missing", func() bool { return sink.LogRecordCount() >= 18 })
+	fired(t, tel, "around", 300)
+	if o := outcomes(t, tel, "around"); o["received"] != 300 || o["lost"]+o["over_budget"]+o["refused"] != 0 {
+		t.Errorf("telemetry says %v", o)
+	}
+	stop()
+	got := map[string][]int64{}
+	on := map[string]int64{}
+	eachLog(sink.AllLogs(), func(_ plog.ResourceLogs, _ plog.ScopeLogs, l plog.LogRecord) {
+		a := l.Attributes().AsRaw()
+		id, _ := a["usdt.snapshot"].(string)
+		got[id] = append(got[id], a["cents"].(int64))
+		if a["usdt.snapshot.on"] == true {
+			on[id] = a["cents"].(int64)
+		}
+	})
+	if len(got) != 3 || len(on) != 3 {
+		t.Fatalf("snapshots %v, of %v", got, on)
+	}
+	for id, cents := range got {
+		at := on[id]
+		if want := []int64{at - 3, at - 2, at - 1, at, at + 1, at + 2}; at%100 != 50 || !slices.Equal(cents, want) {
+			t.Errorf("a snapshot of %d has %d, want %d", at, cents, want)
+		}
 	}
 }
 

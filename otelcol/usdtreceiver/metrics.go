@@ -22,6 +22,7 @@ import (
 // metricsTask delivers what the kernel has added up.
 type metricsTask struct {
 	trace *Trace
+	units *units
 }
 
 func (t *metricsTask) of() *Trace { return t.trace }
@@ -70,6 +71,7 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 		return ended(ctx, err)
 	}
 	defer e.attached(s)()
+	t.units = newUnits(t.trace.Metrics.Value)
 	delta := t.trace.Metrics.Temporality == "delta"
 	begun := time.Now()
 	read := s.Total
@@ -78,9 +80,12 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 	} else if _, err := s.Total(); err != nil {
 		return ended(ctx, err, s.Close())
 	}
+	rest := newOthers(e, delta)
 	give := func() error {
 		now := time.Now()
 		groups, err := read()
+		rest.see(groups)
+		t.units.learn(s, groups)
 		if len(groups) > 0 {
 			deliver(ctx, e, len(groups), func(ctx context.Context, next any) error {
 				return next.(consumer.Metrics).ConsumeMetrics(ctx, t.metrics(e, groups, begun, now))
@@ -194,6 +199,9 @@ func (b *metricBuilder) add(g *total.Group) {
 	unit := m.Unit
 	if unit == "" && (g.Meaning == reader.Duration || m.Start != "") {
 		unit = "ns"
+	}
+	if unit == "" {
+		unit = b.t.units.of(probe)
 	}
 	if m.Start != "" || slices.Contains(m.Show, "sum") {
 		b.number(key, base+".sum", unit, true, keys, g.Sum)

@@ -20,7 +20,7 @@ func TestSharedName(t *testing.T) {
 	}
 	for _, probes := range [][]string{{"shop:*"}, {"shop:sale", "shop:return", "shop:visit"}} {
 		for _, name := range []string{"", "trade"} {
-			task := &metricsTask{&Trace{Name: name, Probes: probes, Metrics: &Metrics{}}}
+			task := &metricsTask{trace: &Trace{Name: name, Probes: probes, Metrics: &Metrics{}}}
 			seen, sum := map[string]bool{}, int64(0)
 			each(task.metrics(&env{resources: newResources()}, groups, time.Now(), time.Now()), func(scope pmetric.ScopeMetrics, m pmetric.Metric) {
 				for i := range m.Sum().DataPoints().Len() {

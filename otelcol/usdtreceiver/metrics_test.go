@@ -137,13 +137,17 @@ func TestBeyondMaxGroups(t *testing.T) {
 	tel := componenttest.NewTelemetry()
 	stop := start(t, 1, tel, func(set receiver.Settings) (component.Component, error) {
 		return usdtreceiver.NewFactory().CreateMetrics(t.Context(), set, config(usdtreceiver.Trace{
-			Name: "sales", Probes: []string{"otelshop:sale"}, Target: here(), Metrics: &usdtreceiver.Metrics{By: []string{"item"}, MaxGroups: 3, Interval: time.Hour},
+			Name: "sales", Probes: []string{"otelshop:sale"}, Target: here(), Metrics: &usdtreceiver.Metrics{By: []string{"item"}, MaxGroups: 3, Interval: 20 * time.Millisecond},
 		}), sink)
 	})
 	for i := range 100 {
 		sale.Fire(fmt.Sprint(i%10), 1, "")
 	}
 	fired(t, tel, "sales", 100)
+	eventually(t, "telemetry does not count the other groups", func() bool {
+		counts, _, _ := numbers(sink.AllMetrics(), "sales.count", "item")
+		return counts["(other)"] > 0 && outcomes(t, tel, "sales")["other"] == counts["(other)"]
+	})
 	stop()
 	counts, _, _ := numbers(sink.AllMetrics(), "sales.count", "item")
 	sum := int64(0)

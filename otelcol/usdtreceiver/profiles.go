@@ -18,6 +18,7 @@ import (
 // profilesTask delivers what the kernel has added up by the calls that led to probes.
 type profilesTask struct {
 	trace *Trace
+	units *units
 }
 
 func (t *profilesTask) of() *Trace { return t.trace }
@@ -52,10 +53,13 @@ func (t *profilesTask) run(ctx context.Context, e *env) error {
 		return ended(ctx, err)
 	}
 	defer e.attached(s)()
-	begun := time.Now()
+	begun, rest := time.Now(), newOthers(e, true)
+	t.units = newUnits(p.Value)
 	give := func() error {
 		now := time.Now()
 		groups, err := s.Read()
+		rest.see(groups)
+		t.units.learn(s, groups)
 		if len(groups) > 0 {
 			deliver(ctx, e, len(groups), func(ctx context.Context, next any) error {
 				return next.(xconsumer.Profiles).ConsumeProfiles(ctx, t.profiles(e, groups, begun, now))
@@ -115,6 +119,9 @@ func (b *profileBuilder) add(g *total.Group) {
 	unit := p.Unit
 	if unit == "" && g.Meaning == reader.Duration {
 		unit = "nanoseconds"
+	}
+	if unit == "" && !g.Other {
+		unit = b.t.units.of(text(g.By[0].Value))
 	}
 	b.sample(key, base+".sum", cmp.Or(unit, "count"), stack, attributes, integer(g.Sum))
 }

@@ -29,6 +29,8 @@ var (
 	done  = provider.NewProbe2[uint64, bool](shop, "done", "id", "ok")
 	mark  = provider.NewProbe1[string](shop, "mark", receivertest.UniqueIDAttrName)
 	ended = provider.NewProbe0(shop, "ended")
+	// slept says how long something took, in four ways.
+	slept = provider.NewProbe5[string, time.Duration, uint64, float64, string](shop, "slept", "item", "took", "us", "ms", "traceparent")
 )
 
 func TestMain(m *testing.M) {

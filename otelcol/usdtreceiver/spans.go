@@ -32,11 +32,7 @@ func (t *spansTask) run(ctx context.Context, e *env) error {
 	defer e.attached(p)()
 	within := newBudget(e, t.trace)
 	var failed error
-	b := newBatch(batchSize, func(all []attach.Pair) {
-		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
-			return next.(consumer.Traces).ConsumeTraces(ctx, t.spans(e, all))
-		})
-	})
+	b := t.trace.newSpanBatch(ctx, e)
 	for pair, err := range p.All() {
 		if err != nil {
 			failed = err
@@ -44,15 +40,65 @@ func (t *spansTask) run(ctx context.Context, e *env) error {
 		}
 		if within.pass(time.Now()) {
 			within.spend(sizeOf(pair.Start.Args) + sizeOf(pair.End.Args))
-			b.add(pair)
+			b.add(t.trace.spanOf(pair))
 		}
 	}
 	b.close()
 	return ended(ctx, failed, p.Close())
 }
 
-// spans returns a span for each pair.
-func (t *spansTask) spans(e *env, all []attach.Pair) ptrace.Traces {
+// span is a pair with its place in a trace.
+type span struct {
+	attach.Pair
+	trace      pcommon.TraceID
+	id, parent pcommon.SpanID
+}
+
+// spanOf returns the span of a pair: a child of what an argument names as the parent, otherwise the
+// first of a trace.
+func (t *Trace) spanOf(p attach.Pair) *span {
+	s := &span{Pair: p, id: random[pcommon.SpanID]()}
+	var ok bool
+	if s.trace, s.parent, ok = parentIn(t.Spans.Parent, p.Start.Args, p.End.Args); !ok {
+		s.trace, s.parent = random[pcommon.TraceID](), pcommon.SpanID{}
+	}
+	return s
+}
+
+// spanBatch collects spans, which may wait for the ones around them first.
+type spanBatch struct {
+	*batch[*span]
+	nest *nest // nil for none
+}
+
+func (t *Trace) newSpanBatch(ctx context.Context, e *env) *spanBatch {
+	b := &spanBatch{batch: newBatch(batchSize, func(all []*span) {
+		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
+			return next.(consumer.Traces).ConsumeTraces(ctx, t.spans(e, all))
+		})
+	})}
+	if t.Spans.Nest > 0 {
+		b.nest = newNest(t.Spans.Nest, b.batch.add)
+	}
+	return b
+}
+
+func (b *spanBatch) add(s *span) {
+	if b.nest == nil || !b.nest.add(s) {
+		b.batch.add(s)
+	}
+}
+
+// close hands on what is left.
+func (b *spanBatch) close() {
+	if b.nest != nil {
+		b.nest.close()
+	}
+	b.batch.close()
+}
+
+// spans returns spans as the pipeline has them.
+func (t *Trace) spans(e *env, all []*span) ptrace.Traces {
 	out := ptrace.NewTraces()
 	type key struct {
 		pid      int
@@ -75,7 +121,7 @@ func (t *spansTask) spans(e *env, all []attach.Pair) ptrace.Traces {
 			scopes[key{start.PID, start.Provider}] = scope
 		}
 		s := scope.Spans().AppendEmpty()
-		s.SetName(t.trace.called(start.Provider, start.Name))
+		s.SetName(t.called(start.Provider, start.Name))
 		s.SetKind(ptrace.SpanKindInternal)
 		s.SetStartTimestamp(pcommon.NewTimestampFromTime(start.Time))
 		s.SetEndTimestamp(pcommon.NewTimestampFromTime(end.Time))
@@ -83,14 +129,9 @@ func (t *spansTask) spans(e *env, all []attach.Pair) ptrace.Traces {
 		put(s.Attributes(), end.Args)
 		s.Attributes().PutInt("thread.id", int64(start.TID))
 		s.Attributes().PutStr("thread.name", utf8(start.Comm))
-		trace, parent, ok := parentIn(t.trace.Spans.Parent, start.Args, end.Args)
-		if ok {
-			s.SetParentSpanID(parent)
-		} else {
-			trace = random[pcommon.TraceID]()
-		}
-		s.SetTraceID(trace)
-		s.SetSpanID(random[pcommon.SpanID]())
+		s.SetTraceID(all[i].trace)
+		s.SetSpanID(all[i].id)
+		s.SetParentSpanID(all[i].parent)
 	}
 	return out
 }

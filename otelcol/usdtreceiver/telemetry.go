@@ -26,6 +26,7 @@ type telemetry struct {
 type counts struct {
 	attributes          attribute.Set
 	overBudget, refused atomic.Uint64
+	others              atomic.Uint64 // beyond max_groups
 	state               atomic.Int32
 	suspensions         atomic.Uint64
 	share               atomic.Uint64 // a float64
@@ -68,7 +69,7 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 				st := c.stats()
 				for outcome, n := range map[string]uint64{
 					"fired": st.Fired, "received": st.Received, "lost": st.Lost, "filtered": st.Filtered, "missed": st.Missed, "unread": st.Unread,
-					"over_budget": c.overBudget.Load(), "refused": c.refused.Load(),
+					"over_budget": c.overBudget.Load(), "refused": c.refused.Load(), "other": c.others.Load(),
 				} {
 					o.Observe(int64(n), metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("outcome", outcome)))
 				}

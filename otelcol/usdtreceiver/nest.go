@@ -1,0 +1,165 @@
+package usdtreceiver
+
+import (
+	"sync"
+	"time"
+)
+
+// nests are the spans that wait for the ones around them, of all traces that nest: one's may lie within
+// another's.
+var nests struct {
+	mu      sync.Mutex
+	threads map[thread][]*nested // in the order in which they came
+	n       int
+}
+
+// thread is one of a process.
+type thread struct{ pid, tid int }
+
+// nested is a span that waits, or that others may lie within.
+type nested struct {
+	*span
+	of      *nest
+	came    time.Time
+	settled bool // its parent and trace are known
+	joined  bool // an argument names its parent
+	given   bool // handed on
+}
+
+// nest is what one trace has of nests.
+type nest struct {
+	patience time.Duration
+	give     func(*span)
+	stop     chan struct{}
+	done     sync.WaitGroup
+}
+
+const (
+	longestNest = time.Minute
+	// maxNested is how many spans are kept at a time. Others are handed on at once.
+	maxNested = 1 << 14
+)
+
+// newNest returns a nest that gives spans that have waited for long enough.
+func newNest(patience time.Duration, give func(*span)) *nest {
+	n := &nest{patience: patience, give: give, stop: make(chan struct{})}
+	n.done.Go(func() {
+		tick := time.NewTicker(min(batchTime, patience))
+		defer tick.Stop()
+		for {
+			select {
+			case now := <-tick.C:
+				n.handOn(now)
+			case <-n.stop:
+				return
+			}
+		}
+	})
+	return n
+}
+
+// add has a span wait, unless it is not of one thread or there are too many.
+func (n *nest) add(s *span) bool {
+	at := thread{s.Start.PID, s.Start.TID}
+	if s.End.TID != at.tid || s.End.PID != at.pid || at.tid == 0 {
+		return false
+	}
+	nests.mu.Lock()
+	defer nests.mu.Unlock()
+	if nests.n >= maxNested {
+		return false
+	}
+	if nests.threads == nil {
+		nests.threads = map[thread][]*nested{}
+	}
+	nests.threads[at] = append(nests.threads[at], &nested{span: s, of: n, came: time.Now(), joined: !s.parent.IsEmpty()})
+	nests.n++
+	return true
+}
+
+// handOn gives the spans that have waited for long enough, and forgets the ones within which nothing lies
+// any more that may still come.
+func (n *nest) handOn(now time.Time) {
+	n.each(func(all []*nested, s *nested) (give, forget bool) {
+		give = !s.given && due(all, s, now)
+		return give, s.given && now.Sub(s.came) >= 2*n.patience
+	})
+}
+
+// close gives all that is left.
+func (n *nest) close() {
+	close(n.stop)
+	n.done.Wait()
+	n.each(func(_ []*nested, s *nested) (give, forget bool) { return !s.given, true })
+}
+
+// each gives or forgets the spans of n.
+func (n *nest) each(what func(all []*nested, s *nested) (give, forget bool)) {
+	var out []*span
+	nests.mu.Lock()
+	for at, all := range nests.threads {
+		kept := make([]*nested, 0, len(all))
+		for _, s := range all {
+			give, forget := false, false
+			if s.of == n {
+				give, forget = what(all, s)
+			}
+			if give {
+				settle(all, s)
+				s.given = true
+				out = append(out, s.span)
+			}
+			if !forget {
+				kept = append(kept, s)
+			}
+		}
+		nests.n -= len(all) - len(kept)
+		if nests.threads[at] = kept; len(kept) == 0 {
+			delete(nests.threads, at)
+		}
+	}
+	nests.mu.Unlock()
+	for _, s := range out {
+		n.give(s) // which may wait for the pipeline
+	}
+}
+
+// clocks is how far the times of two sessions may be apart, less than a trap into the kernel takes.
+const clocks = 200 * time.Nanosecond
+
+// around returns the shortest span that another one lies within, nil if there is none.
+func around(all []*nested, s *nested) (found *nested) {
+	for _, other := range all {
+		if other.Took > s.Took && (found == nil || other.Took < found.Took) &&
+			other.Start.Time.Sub(s.Start.Time) <= clocks && s.End.Time.Sub(other.End.Time) <= clocks {
+			found = other
+		}
+	}
+	return found
+}
+
+// due reports whether a span and all around it have waited for long enough: what is around these is then
+// known as well.
+func due(all []*nested, s *nested, now time.Time) bool {
+	for ; s != nil && !s.settled; s = around(all, s) {
+		if now.Sub(s.came) < s.of.patience {
+			return false
+		}
+	}
+	return true
+}
+
+// settle makes a span the child of the one around it, unless an argument names another parent.
+func settle(all []*nested, s *nested) {
+	if s.settled {
+		return
+	}
+	s.settled = true
+	if s.joined {
+		return
+	}
+	if outer := around(all, s); outer != nil {
+		settle(all, outer)
+		s.parent, s.trace = outer.id, outer.trace
+	}
+}
