@@ -16,8 +16,8 @@ import (
 	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
 )
 
-// TestSpansNest checks that spans of a thread are children of those that they lie within, of the same
-// trace or another, and belong to the same trace as these.
+// TestSpansNest checks that a span is the child of the shortest span around it on its thread, of any
+// entry, and has the trace of it.
 func TestSpansNest(t *testing.T) {
 	const patience = 2 * time.Second
 	sink := &consumertest.TracesSink{}
