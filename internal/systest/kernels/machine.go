@@ -39,8 +39,9 @@ const consoleTail = 100
 
 // boot boots a machine and calls each with what it reports, until the machine
 // turns itself off, which it may once done says so. The machine reads what each
-// writes to the console. boot kills a machine that outlives ctx.
-func boot(ctx context.Context, arch, image, initramfs string, cpus int, each func(m report.Message, console io.Writer) error, done func() bool) error {
+// writes to the console. boot kills a machine that outlives ctx. It returns the processor time of the
+// emulator.
+func boot(ctx context.Context, arch, image, initramfs string, cpus int, each func(m report.Message, console io.Writer) error, done func() bool) (time.Duration, error) {
 	e := emulators[arch]
 	args := append(e.command[1:len(e.command):len(e.command)],
 		"-accel", "tcg,thread=single", "-smp", strconv.Itoa(cpus), "-m", "2G",
@@ -53,14 +54,14 @@ func boot(ctx context.Context, arch, image, initramfs string, cpus int, each fun
 	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	console, err := cmd.StdinPipe()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return 0, err
 	}
 	var tail []string
 	var failed error
@@ -82,13 +83,14 @@ func boot(ctx context.Context, arch, image, initramfs string, cpus int, each fun
 		}
 	}
 	err = errors.Join(failed, cmd.Wait())
+	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	if ctx.Err() != nil {
 		err = fmt.Errorf("the machine was still running: %w", context.Cause(ctx))
 	} else if err == nil && !done() {
 		err = errors.New("the machine turned itself off before all tests had run")
 	}
 	if err != nil {
-		return fmt.Errorf("%w\n%s%s", err, stderr.String(), strings.Join(tail, "\n"))
+		return used, fmt.Errorf("%w\n%s%s", err, stderr.String(), strings.Join(tail, "\n"))
 	}
-	return nil
+	return used, nil
 }

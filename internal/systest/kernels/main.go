@@ -28,7 +28,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	update := flags.Bool("update", false, "write KERNELS.md")
 	limit := flags.Duration("timeout", 35*time.Minute, "kill a machine that runs longer")
-	atATime := flags.Int("p", 3, "machines that run at a time: each has one thread, which waits for a third of its time")
+	atATime := flags.Int("p", 4, "machines that run at a time: each has one thread, which waits for a third of its time")
 	cpus := flags.Int("cpus", 2, "processors of a machine; with another number, leave KERNELS.md alone")
 	only := flags.String("only", "", "run the tests of these packages, or of yama=LEVEL, separated by commas, and leave KERNELS.md alone")
 	pattern := flags.String("run", allTests, "run only tests that match, and leave KERNELS.md alone")
@@ -166,7 +166,8 @@ func testOne(ctx context.Context, k kernel, image, fs string, cpus int, log func
 	r := result{kernel: k}
 	var running string         // the suite that runs
 	var output strings.Builder // its output
-	err := boot(ctx, k.arch, image, fs, cpus, func(m report.Message, console io.Writer) error {
+	began := time.Now()
+	used, err := boot(ctx, k.arch, image, fs, cpus, func(m report.Message, console io.Writer) error {
 		switch {
 		case m.Compile != nil:
 			// Use another goroutine: this one keeps the emulator from waiting for
@@ -211,6 +212,7 @@ func testOne(ctx context.Context, k kernel, image, fs string, cpus int, log func
 			r.suites = append(r.suites, s)
 		}
 	}
+	log(k, "ran for %.0f s, of which its emulator computed for %.0f s", time.Since(began).Seconds(), used.Seconds())
 	r.settle()
 	for _, name := range r.unsteady() {
 		log(k, "UNSTEADY %s %s", name, unsteady)
