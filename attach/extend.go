@@ -95,6 +95,7 @@ func (p *programs) attachMore(ctx context.Context, b *batch, scratch int, since 
 		return nil, since, err
 	}
 	p.attached.Left(b.plan)
+	p.watchReturns(b.plan)
 	more, err := site.Attach(ctx, b.plan, p.groups(b), p.kind)
 	if err != nil {
 		return nil, since, err

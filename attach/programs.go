@@ -3,19 +3,23 @@ package attach
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/codegen"
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/load"
+	"github.com/go-usdt/usdt/attach/internal/nested"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/internal/kernel"
 	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // programs is the side of the kernel: the programs of a tracing, which are attached to sites, and
@@ -32,6 +36,7 @@ type programs struct {
 	events     bool          // selectors name tracepoints of the kernel
 	sharing    *site.Sharing // of links by processes; nil if they are few
 	gated      bool          // the first sites begin at one moment, and all sites end at one
+	log        *nested.Log   // names processes in which returns were left out; nil without returns
 	// callFunctions are what programs for calls need; zero until there are any.
 	callFunctions kernel.CallFunctions
 }
@@ -228,6 +233,7 @@ func (p *programs) Begun() {}
 // attach attaches to the first sites.
 func (p *programs) attach(ctx context.Context, b *batch) (err error) {
 	if len(b.plan) > 0 {
+		p.watchReturns(b.plan)
 		p.attached, err = site.Attach(ctx, b.plan, p.groups(b), p.kind)
 		if err != nil && !(p.options.Await && b.plan.Gone()) {
 			return err
@@ -258,6 +264,32 @@ func (p *programs) attach(ctx context.Context, b *batch) (err error) {
 	return nil
 }
 
+// watchReturns reads the kernel's log from now on, if it can, where the kernel traces returns.
+func (p *programs) watchReturns(plan site.Plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range plan {
+		if s := &plan[i]; p.log == nil && s.Reason == nil && s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET {
+			p.log, _ = nested.Open()
+		}
+	}
+}
+
+// leftOut returns an error for each process in which the kernel has left out returns. Others may
+// trace returns in other processes.
+func (p *programs) leftOut() (errs []error) {
+	p.mu.Lock()
+	log := p.log
+	p.mu.Unlock()
+	only := p.options.Target.only()
+	for _, pid := range log.Processes() {
+		if len(only) == 0 || p.family != nil || slices.Contains(only, pid) {
+			errs = append(errs, fmt.Errorf("the kernel has left out returns in process %d: a thread can be in 64 calls at a time whose returns it traces, and deeper ones have no event; entries have all", pid))
+		}
+	}
+	return errs
+}
+
 // Leave does nothing: the attachments to files are retired, of all sides at once.
 func (p *programs) Leave([]discover.Owner) {}
 
@@ -271,6 +303,7 @@ func (p *programs) prune() error {
 
 // Close lets processes go on, and frees programs and maps.
 func (p *programs) Close() error {
+	p.log.Close()
 	if p.maps == nil {
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Returns returns what takes the place of a return probe that would harm its program: probes at
-// the function's return instructions, which replace no return address. It returns nil if the
-// probe stays as it is.
+// Returns returns what takes the place of a return probe that would harm its program, or miss
+// returns: probes at the function's return instructions, which replace no return address. It
+// returns nil if the probe stays as it is.
 func (pl *Planner) Returns(p *reader.Probe, pid int) []reader.Probe {
 	if !isFunction(p) || !isReturn(p) || p.AtRET || p.SiteErr != nil || p.Target.Resolver {
 		return nil
@@ -22,7 +22,7 @@ func (pl *Planner) Returns(p *reader.Probe, pid int) []reader.Probe {
 	if pl.open(s) != nil {
 		return nil
 	}
-	if why, instead := pl.endangered(s); why == "" || !instead {
+	if why, instead := pl.endangered(s); why != "" && !instead || why == "" && !pl.recursive(s) {
 		return nil
 	}
 	probes, err := pl.instructions(s)

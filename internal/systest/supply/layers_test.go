@@ -48,6 +48,7 @@ attach/internal/library: internal/procfs internal/safeelf internal/selector
 attach/internal/stackswitch: internal/safeelf internal/x86
 attach/internal/returns: internal/x86
 attach/internal/overlay: internal/kernel
+attach/internal/nested
 internal/privilege
 attach/internal/process: internal/kernel internal/procfs
 attach/internal/family: attach/internal/process internal/kernel internal/procfs
@@ -101,7 +102,7 @@ attach/internal/load: attach/internal/bind attach/internal/cgroups attach/intern
 attach/internal/source: attach/internal/bind attach/internal/cgroups attach/internal/discover attach/internal/query attach/internal/site attach/internal/tally event internal/container internal/decode internal/kernel internal/record internal/rendezvous internal/ring internal/selector internal/tracefile reader
 attach/internal/recorder: attach/internal/bind attach/internal/clock attach/internal/naming attach/internal/numbering attach/internal/source event internal/container internal/decode internal/record internal/shape internal/tracefile reader
 attach/internal/local: attach/internal/bind attach/internal/clock attach/internal/discover attach/internal/filter attach/internal/process attach/internal/query attach/internal/site attach/internal/source internal/privilege internal/procfs internal/rendezvous internal/selector notes reader
-attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/selected attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile internal/tracepoint notes prototype reader symbols total
+attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/nested attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/selected attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile internal/tracepoint notes prototype reader symbols total
 attach/argasm: attach/internal/operand notes reader
 attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
