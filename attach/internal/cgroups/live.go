@@ -41,7 +41,8 @@ type Live struct {
 	unsure  map[uint64]retry
 	said    map[uint64]uint64 // in verdicts
 	fired   map[uint64]bool   // groups that programs have seen
-	past    []uint64          // other groups that are gone, the oldest first
+	past    []uint64          // groups that are gone, the oldest first
+	keys    []uint64          // of them, groups that programs have seen; they were gone before those in past
 	err     error
 }
 
@@ -341,22 +342,35 @@ func (l *Live) decide(id uint64, g *container.Group) error {
 	return nil
 }
 
-// maxPast is how many groups that are gone, and that no program has seen, keep their names: more than are
-// gone before take learns that a program has seen one.
-const maxPast = 4096
+const (
+	// maxPast is how many groups that are gone keep their names although no program has seen them: more than
+	// are gone before take learns that a program has seen one.
+	maxPast = 4096
+	// maxKeys is how many more groups that are gone keep their names since programs have seen them. In keys,
+	// older ones have their ids as paths, and no container and pod.
+	maxKeys = 1 << 14
+)
 
-// gone forgets what is needed only while there are processes in a group. The names of a group that
-// programs have seen are kept, since it may be in a key.
+// gone forgets what is needed only while there are processes in a group. Its names are kept for a while,
+// and for longer if programs have seen it, since it may be in a key.
 func (l *Live) gone(id uint64) {
 	if id == 0 {
 		return // it was not known
 	}
 	l.past = append(l.past, id)
 	if len(l.past) > maxPast {
-		if oldest := l.past[0]; !l.fired[oldest] {
+		oldest := l.past[0]
+		l.past = l.past[1:]
+		if l.fired[oldest] {
+			l.keys = append(l.keys, oldest)
+		} else {
 			l.Table.Forget(oldest)
 		}
-		l.past = l.past[1:]
+	}
+	if len(l.keys) > maxKeys {
+		delete(l.fired, l.keys[0])
+		l.Table.Forget(l.keys[0])
+		l.keys = l.keys[1:]
 	}
 	delete(l.unsure, id)
 	if _, known := l.said[id]; known {

@@ -37,7 +37,13 @@ func (t *Table) Put(id uint64, g container.Group) {
 func (t *Table) Forget(id uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	g := t.groups[id]
 	delete(t.groups, id)
+	for _, w := range []container.Word{container.PathWord, container.ContainerWord, container.PodWord} {
+		if in := (word{w, g.Text(w)}); t.first[in] == id {
+			delete(t.first, in)
+		}
+	}
 }
 
 // Of returns what is known of a group.
@@ -77,6 +83,9 @@ func (t *Table) Same(id uint64, w container.Word) uint64 {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if _, known := t.groups[id]; !known && w == container.PathWord {
+		return id
+	}
 	in := word{w, textOf(t.groups, id, w)}
 	first, known := t.first[in]
 	if known && textOf(t.groups, first, w) == in.text {
