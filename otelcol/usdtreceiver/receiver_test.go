@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if os.Getenv(contained) != "" {
+		obey()
+		return
+	}
 	code := m.Run()
 	provider.CloseAll()
 	os.Exit(code)
