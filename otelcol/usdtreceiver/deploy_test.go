@@ -2,6 +2,7 @@ package usdtreceiver_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -63,6 +64,54 @@ func TestUnit(t *testing.T) {
 	}
 	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", file).CombinedOutput(); err != nil || strings.Contains(string(out), filepath.Base(file)) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestUnitReloads runs the command by which the unit reloads: a configuration with a wrong entry is named,
+// and the collector goes on as before; another one is taken.
+func TestUnitReloads(t *testing.T) {
+	needs.Root(t)
+	unit, err := os.ReadFile(deploy + "otelcol-usdt.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^ExecReload=/bin/sh -c '(.*)'$`).FindSubmatch(unit)
+	if m == nil {
+		t.Fatal("the unit has no ExecReload")
+	}
+	const text = `
+receivers: {usdt: {traces: [{probes: ["nobody_has_this:probe"], logs: {}}%s]}}
+exporters: {debug: {}}
+service: {telemetry: {metrics: {level: none}}, pipelines: {logs: {receivers: [usdt], exporters: [debug]}}}
+`
+	file := filepath.Join(t.TempDir(), "collector.yaml")
+	config := func(more string) {
+		if err := os.WriteFile(file, fmt.Appendf(nil, text, more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config("")
+	p := begins(t, "", collector(t), "--config", file)
+	ready := func(times int) func() bool {
+		return func() bool { p.lives(t); return strings.Count(p.said(), "Everything is ready") >= times }
+	}
+	eventually(t, "the collector is not ready", ready(1))
+	reload := func() ([]byte, error) {
+		cmd := exec.Command("/bin/sh", "-c", strings.NewReplacer("/usr/local/bin/otelcol-usdt", collector(t), "/etc/otelcol-usdt/collector.yaml", file).Replace(string(m[1])))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("MAINPID=%d", p.cmd.Process.Pid))
+		return cmd.CombinedOutput()
+	}
+	config(`, {probes: ["a:b"], where: "x >", logs: {}}`)
+	if out, err := reload(); err == nil || !strings.Contains(string(out), "traces::1") {
+		t.Errorf("%v, want an error about the second entry: %s", err, out)
+	}
+	config(`, {probes: ["nobody_has_this:either"], logs: {}}`)
+	if out, err := reload(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	eventually(t, "the collector does not reload", ready(2))
+	if n := strings.Count(p.said(), "Config updated"); n != 1 {
+		t.Errorf("%d reloads, want one", n)
 	}
 }
 
@@ -167,9 +216,8 @@ func TestShownMetrics(t *testing.T) {
 			}
 		}
 	}
-	if promtool, err := exec.LookPath("promtool"); err == nil {
-		if out, err := exec.Command(promtool, "check", "rules", deploy+"alerts.yaml").CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	needs.Tools(t, "promtool")
+	if out, err := exec.Command("promtool", "check", "rules", deploy+"alerts.yaml").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
