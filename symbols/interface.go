@@ -51,7 +51,7 @@ func (c *Code) namesOf(v *debuginfo.Variable) []NamedValue {
 	names := []NamedValue{nilInterface}
 	taken := map[string]bool{}
 	add := func(typ string, address uint64) {
-		short := shortType(typ)
+		short := held.ShortType(typ)
 		if taken[short] {
 			short = typ // of another package of the same name
 		}
@@ -74,21 +74,4 @@ func (c *Code) namesOf(v *debuginfo.Variable) []NamedValue {
 	}
 	in.of[name] = names
 	return names
-}
-
-// shortType returns the name of a type as fmt writes it for %T: without the directories of packages.
-func shortType(name string) string {
-	var out strings.Builder
-	for name != "" {
-		n := strings.IndexAny(name, "*[]{}(),; ")
-		if n < 0 {
-			n = len(name)
-		}
-		out.WriteString(name[:n][strings.LastIndexByte(name[:n], '/')+1:])
-		if name = name[n:]; name != "" {
-			out.WriteByte(name[0])
-			name = name[1:]
-		}
-	}
-	return out.String()
 }

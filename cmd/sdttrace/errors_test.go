@@ -128,3 +128,36 @@ func TestWhatErrorsHold(t *testing.T) {
 		t.Errorf("the recording has\n%s", text)
 	}
 }
+
+// TestCastsOfInterfaces checks that a value in an interface is taken for a type only if it has that type:
+// in events, conditions, groups and sums.
+func TestCastsOfInterfaces(t *testing.T) {
+	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
+	for _, flags := range [][]string{nil, {"-buildmode=pie"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			path := errorProgram(t, flags...)
+			probe := "uprobe:" + path + ":main.handle"
+			run := func(args ...string) []string { return shownBy(t, sdttrace, append(args, "--", path)...) }
+			shown := run("-q", "--fields", "args", "--args", "err:fs.PathError*,PathError.Op,PathError.Err,err:main.plain*,plain.code", probe)
+			for i, want := range map[int]string{
+				0:  "err=nil PathError.Op=?(err holds nil) PathError.Err=?(err holds nil) plain.code=?(err holds nil)",
+				6:  `err=*fs.PathError PathError.Op="open" PathError.Err=syscall.Errno plain.code=?(err holds *fs.PathError)`,
+				12: "err=main.plain PathError.Op=?(err holds main.plain) PathError.Err=?(err holds main.plain) plain.code=1",
+			} {
+				if i >= len(shown) || !strings.HasSuffix(shown[i], want) {
+					t.Fatalf("shown are %q, want %s in line %d", shown, want, i)
+				}
+			}
+			rows := strings.Join(run("count", "-q", "--args", "err:fs.PathError*", "--by", "PathError.Op", probe), "\n")
+			if !strings.Contains(rows, "14  ?(its interface holds another type)") || !strings.Contains(rows, ` 1  "open"`) {
+				t.Errorf("groups are\n%s", rows)
+			}
+			for _, args := range [][]string{{"count", "--where", "plain.code == 1"}, {"stats", "plain.code", "--show", "count,sum"}} {
+				out := run(append(args, "-q", "--json", "--args", "err:main.plain*", probe)...)
+				if len(out) != 1 || !strings.Contains(out[0], `"count":1`) {
+					t.Errorf("%s: %q, want one event", args, out)
+				}
+			}
+		})
+	}
+}

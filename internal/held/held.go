@@ -25,6 +25,9 @@ type Type struct {
 	At [Parts]uint16
 }
 
+// Whole stands for all that the second word leads to.
+const Whole = -1
+
 // MaxAt is the largest distance of a part.
 const MaxAt = 1<<16 - 2
 
@@ -71,14 +74,14 @@ func (t Types) At(i int) (out Type) {
 	return out
 }
 
-// Has reports whether the type with a word has a part.
+// Has reports whether the type with a word is one of the types and has a part.
 func (t Types) Has(word uint64, part int) bool {
 	low, high := 0, t.Len()
 	for low < high {
 		mid := (low + high) / 2
 		switch found := t.At(mid); {
 		case found.Word == word:
-			return found.At[part] > 0
+			return part == Whole || found.At[part] > 0
 		case found.Word < word:
 			low = mid + 1
 		default:

@@ -25,6 +25,9 @@ func TestTypes(t *testing.T) {
 	if types.Has(400, held.More) || types.Has(5000, held.More) {
 		t.Error("words are found that no type has")
 	}
+	if !types.Has(402, held.Whole) || types.Has(400, held.Whole) {
+		t.Error("types are not found as a whole")
+	}
 	if types.At(0).Word != 401 || types != held.New(all) {
 		t.Error("types are not in the order of their words, or not equal")
 	}

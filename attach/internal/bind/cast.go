@@ -28,8 +28,8 @@ func (b *Binder) castTypes(p *reader.Probe) *[]*discover.Cast {
 		all[i] = b.Types.Cast(p, b.Args.Casts[i].Cast)
 	}
 	p.Casts = nil
-	for _, t := range all {
-		p.Casts = append(p.Casts, t.Parts...)
+	for i, t := range all {
+		p.Casts = append(p.Casts, b.heldParts(p, &b.Args.Casts[i], t.Parts)...)
 	}
 	for _, known := range b.castsSeen {
 		if slices.Equal(*known, all) {
@@ -55,7 +55,10 @@ func (b *Binder) bindCasts(sc *Schema, s *site.Site, regs *operand.Registers) {
 	fields, unshown := sc.Fields, sc.Unshown
 	for i := range b.Args.Casts {
 		c, t := &b.Args.Casts[i], (*types)[i]
-		base, err := b.castBase(s, regs, c.Arg)
+		base, held, err := b.castHeld(sc, s, regs, c)
+		if !held && err == nil {
+			base, err = b.castBase(s, regs, c.Arg)
+		}
 		if err = cmp.Or(t.Err, err); errors.Is(err, errNoArg) {
 			b.Used.seeCast(i, fmt.Errorf("%q: %s %w", c.Text, site.Name(&s.Probe), err))
 			continue
@@ -64,7 +67,11 @@ func (b *Binder) bindCasts(sc *Schema, s *site.Site, regs *operand.Registers) {
 			if err != nil {
 				return operand.Operand{}, err
 			}
-			return base.Part(v, s.Probe.Class)
+			op, err := base.Part(v, s.Probe.Class)
+			if err != nil {
+				return op, err
+			}
+			return op.Relative(v, regs, &s.Probe, s.Offset)
 		}}
 		var shown, other []string
 		for _, name := range b.Args.Names {
@@ -103,22 +110,28 @@ func (b *Binder) bindCasts(sc *Schema, s *site.Site, regs *operand.Registers) {
 
 var errNoArg = errors.New("has no such argument")
 
+// castable returns the variables of p that may be cast.
+func (b *Binder) castable(p *reader.Probe) []reader.Variable {
+	switch {
+	case p.Source != nil:
+		return p.Source.Variables
+	case b.Types == nil || p.Target == nil:
+		return nil
+	}
+	switch b.Types.Read(p); {
+	case p.Target.Typed == nil || !p.Target.Typed.Known:
+		return nil
+	case p.Kind == reader.Uretprobe:
+		return p.Target.Typed.Results
+	}
+	return p.Target.Typed.Arguments
+}
+
 // castBase returns where an argument is that is cast.
 func (b *Binder) castBase(s *site.Site, regs *operand.Registers, name string) (operand.Operand, error) {
 	p := &s.Probe
 	if p.Source != nil || p.Target != nil && !isArgName(name) && name != retval {
-		var all []reader.Variable
-		switch {
-		case p.Source != nil:
-			all = p.Source.Variables
-		case b.Types != nil:
-			if b.Types.Read(p); p.Target.Typed == nil || !p.Target.Typed.Known {
-				break
-			}
-			if all = p.Target.Typed.Arguments; p.Kind == reader.Uretprobe {
-				all = p.Target.Typed.Results
-			}
-		}
+		all := b.castable(p)
 		v := argument.Find(all, name)
 		if v == nil {
 			var names []string

@@ -96,12 +96,16 @@ func markError(mark uint8) error {
 		return errDivision
 	case query.MarkSign:
 		return errSign
+	case query.MarkOther:
+		return errOther
 	}
 	return event.ErrFault
 }
 
 // errSign is why an integer of another type does not fit, see query.Input.Exceeds.
 var errSign = errors.New("it is negative or at least 2^63, which the numbers of other sites cannot be")
+
+var errOther = errors.New("its interface holds another type")
 
 var errNil = errors.New("its pointer, or one on the way to it, is NULL")
 

@@ -6,6 +6,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/internal/held"
 )
 
@@ -85,6 +86,21 @@ func (g *generator) readHeld(op *operand.Operand, i int) {
 		}
 		g.label(none)
 	}
+}
+
+// heldIn returns the slot of the address of what an interface holds, if an input is there, -1 if not.
+func (g *generator) heldIn(in *query.Input) int {
+	slot := -1
+	switch {
+	case in.Source == query.InputOperand:
+		slot = in.Index
+	case in.Source == query.InputString && !in.String.Sized:
+		slot = in.String.Slot
+	}
+	if slot < 0 || !g.sig.Operands[slot].HasBase || !g.sig.Operands[slot].Base.Slot {
+		return -1
+	}
+	return int(g.sig.Operands[slot].Base.Off)
 }
 
 // jumpIfWord jumps if R1 is a number. It changes R2.

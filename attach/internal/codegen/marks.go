@@ -56,6 +56,15 @@ func (g *generator) setMark(key asm.Register, marks int16, i int) {
 // changes R1 and R2.
 func (g *generator) whyMissing(in *query.Input) {
 	done := g.newLabel("why")
+	if slot := g.heldIn(in); slot >= 0 {
+		other, same := g.newLabel("other"), g.newLabel("same")
+		g.emit(asm.Mov.Imm(asm.R3, query.MarkOther))
+		g.failedRead(slot, other)
+		g.emit(asm.Ja.Label(same))
+		g.label(other)
+		g.emit(asm.Ja.Label(done))
+		g.label(same)
+	}
 	g.emit(asm.Mov.Imm(asm.R3, query.MarkFault))
 	switch {
 	case in.InBlock():

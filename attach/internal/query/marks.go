@@ -10,6 +10,7 @@ const (
 	MarkNegative            // its length is less than 0
 	MarkDivision            // it is divided by zero
 	MarkSign                // it is there, and has the other sign than the part: see Input.Exceeds
+	MarkOther               // the interface that it is in holds another type
 	MarkReason              // the first of a site's reasons, by their index
 
 	MarksInWord = 8

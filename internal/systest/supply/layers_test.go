@@ -93,7 +93,7 @@ attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/i
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
 attach/internal/argument: attach/internal/operand internal/selector internal/shape notes reader symbols
-attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile internal/tracepoint internal/typed notes prototype reader symbols
+attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/held internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile internal/tracepoint internal/typed notes prototype reader symbols
 attach/internal/numbering: attach/internal/bind attach/internal/discover attach/internal/site reader
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols

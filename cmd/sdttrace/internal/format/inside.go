@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -43,11 +44,13 @@ func (in *inside) event(ev *event.Event, known *prototype.Prototype, readable bo
 			shown = append(shown, a)
 			continue
 		}
-		keep := v.Held == nil || in.keep(v, &a)
+		keep := v.Held == nil || in.keep(v, &a, known)
 		if word, ok := a.Value.(uint64); ok && v.Interface && a.Err == nil {
 			in.words[a.Name] = word
 			if !readable {
-				a.Value = typeOf(paramOf(known, a.Name), word)
+				if a.Value = nil; word != 0 {
+					a.Value = typeName(known, a.Name, word)
+				}
 			}
 		}
 		if keep {
@@ -59,8 +62,18 @@ func (in *inside) event(ev *event.Event, known *prototype.Prototype, readable bo
 
 // keep reports whether an argument is shown that is in what an interface holds. It is if the interface itself
 // is not: then nobody knows.
-func (in *inside) keep(v *reader.Variable, a *event.Arg) bool {
+func (in *inside) keep(v *reader.Variable, a *event.Arg, known *prototype.Prototype) bool {
 	word, ok := in.words[v.Held.Interface]
+	if v.Held.Part == held.Whole {
+		switch {
+		case !errors.Is(a.Err, event.ErrFault):
+		case !ok:
+			a.Err = fmt.Errorf("%s may hold another type", v.Held.Interface)
+		case !v.Held.Types.Has(word, held.Whole):
+			a.Err = fmt.Errorf("%s holds %s", v.Held.Interface, cmp.Or(typeName(known, v.Held.Interface, word), "nil"))
+		}
+		return true
+	}
 	if !ok {
 		return true
 	}
@@ -76,12 +89,12 @@ func (in *inside) keep(v *reader.Variable, a *event.Arg) bool {
 	return false
 }
 
-// typeOf returns the name of the type whose word an interface has, nil for none.
-func typeOf(param *prototype.Param, word uint64) any {
-	switch {
-	case word == 0:
-		return nil
-	case param != nil && param.Enum != nil:
+// typeName returns the name of the type whose word an interface has, "" for none.
+func typeName(known *prototype.Prototype, of string, word uint64) string {
+	if word == 0 {
+		return ""
+	}
+	if param := paramOf(known, of); param != nil && param.Enum != nil {
 		if name := param.Enum.NameOf(int64(word)); name != "" {
 			return name
 		}

@@ -1,6 +1,10 @@
-package symbols
+package held_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/go-usdt/usdt/internal/held"
+)
 
 // TestShortType checks names of types against what fmt writes for %T.
 func TestShortType(t *testing.T) {
@@ -11,7 +15,7 @@ func TestShortType(t *testing.T) {
 		"example.com/a.Pair[example.com/b.K,int]":               "a.Pair[b.K,int]",
 		"func(example.com/a.T, ...string) (net/url.URL, error)": "func(a.T, ...string) (url.URL, error)",
 	} {
-		if got := shortType(name); got != want {
+		if got := held.ShortType(name); got != want {
 			t.Errorf("%s is shortened to %s, want %s", name, got, want)
 		}
 	}
