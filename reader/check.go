@@ -109,6 +109,9 @@ func (c *checker) note(n notes.Note) {
 	if site := c.segment(n.Location); site == nil || site.Flags&elf.PF_X == 0 {
 		c.miss("libbpf", "%s: the site %#x is in no executable segment", probe, n.Location)
 	} else {
+		if site.Flags&elf.PF_W != 0 {
+			c.miss("linux", "%s: the site %#x is in a writable segment, into which the kernel puts no breakpoints", probe, n.Location)
+		}
 		c.site(probe, n.Location, site)
 	}
 	if i, ok := c.sections[notes.BaseSectionName]; ok && n.Base == 0 && c.f.elf.Sections[i].Addr != 0 {

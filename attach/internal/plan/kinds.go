@@ -13,19 +13,19 @@ type kind struct {
 // kinds are the kinds of sites. A probe has the first kind that fits.
 var kinds = []kind{
 	{"USDT", isUSDT, []func(*Planner, *site){
-		(*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
+		(*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).writable, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
 	}},
 	{"return instruction", isRET, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).opcode, (*Planner).sequences, (*Planner).copies,
+		(*Planner).resolver, (*Planner).opcode, (*Planner).sequences, (*Planner).writable, (*Planner).copies,
 	}},
 	{"function return", isReturn, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).returnAddress, (*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).copies,
+		(*Planner).resolver, (*Planner).returnAddress, (*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).writable, (*Planner).copies,
 	}},
 	{"function entry", isEntry, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).stackCheck, (*Planner).restarted, (*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).copies,
+		(*Planner).resolver, (*Planner).stackCheck, (*Planner).restarted, (*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).writable, (*Planner).copies,
 	}},
 	{"instruction", isFunction, []func(*Planner, *site){
-		(*Planner).resolver, (*Planner).restarted, (*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).copies,
+		(*Planner).resolver, (*Planner).restarted, (*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).writable, (*Planner).copies,
 	}},
 }
 

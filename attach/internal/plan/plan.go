@@ -48,6 +48,7 @@ type Planner struct {
 	preloads     map[int]string             // and in a process
 	colds        map[*operand.Object][]cold
 	restartable  map[*operand.Object][]sequence
+	mappings     map[int][]procfs.Mapping // of processes
 	translated   map[procfs.ID]translator // files, by processes of the machine; nil until asked for
 }
 
@@ -72,6 +73,7 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 		preloads:     map[int]string{},
 		colds:        map[*operand.Object][]cold{},
 		restartable:  map[*operand.Object][]sequence{},
+		mappings:     map[int][]procfs.Mapping{},
 	}
 }
 
