@@ -24,8 +24,8 @@ func newOtelCommand(stdout, _ io.Writer) *cobra.Command {
 		Long: `otel prints what to put into the file of an OpenTelemetry Collector that has the receiver
 usdt, so that a question which was answered here becomes a metric there: write otel in front of
 the verb. count, stats, hist and latency become metrics, latency --slower becomes spans, profile
-becomes profiles, and events, of no verb or print, become logs. Flags that only say what the
-terminal shows are left out; otel refuses those that the receiver does not have.
+becomes profiles, and events, of no verb, print or snapshot, become logs. Flags that only say
+what the terminal shows are left out; otel refuses those that the receiver does not have.
 
   sdttrace otel latency postgresql:query__start postgresql:query__done --comm postgres
   sdttrace otel stats ms --by path --show sum,max --container web myapp:request_done
@@ -132,6 +132,10 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 		return otelDeed{line, true}, err
 	case *printing:
 		return otelDeed{"logs: {}", true}, nil
+	case *snapshots:
+		o := d.options()
+		line := fmt.Sprintf("logs: {snapshot: {on: %s, before: %d, after: %d, every: %s}}", quoted(o.On), o.Before, o.After, quoted(o.Every.String()))
+		return otelDeed{line, true}, nil
 	case *counting:
 		s, does.probes = &d.sums, true
 	case *stats:
@@ -150,7 +154,7 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 		}
 		s = &d.sums
 	default:
-		return does, errors.New("the receiver counts, adds up and prints: otel is for print, count, stats, hist, latency and profile")
+		return does, errors.New("the receiver counts, adds up and prints: otel is for print, snapshot, count, stats, hist, latency and profile")
 	}
 	if does.probes && s.value != "" {
 		add("value", s.value)
