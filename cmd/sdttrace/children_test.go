@@ -38,7 +38,7 @@ func TestChildren(t *testing.T) {
 		remark.Children(&b, pids)
 		return b.String()
 	}
-	want := fmt.Sprintf("sdttrace: process %d has 1 children ", pid)
+	want := fmt.Sprintf("sdttrace: process %d has 1 child running ", pid)
 	for deadline := time.Now().Add(2 * time.Minute); !strings.HasPrefix(got(pid), want); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("got %q, want %q", got(pid), want)

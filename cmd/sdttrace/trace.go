@@ -158,7 +158,7 @@ func (f *traceFlags) screen(stdout, stderr io.Writer) *screen.Screen {
 // process only.
 const commandRescan = 10 * time.Millisecond
 
-// soughtAfter is when a container or pod that is not there is reported first.
+// soughtAfter is when a probe, container or pod that is not there is reported first.
 const soughtAfter = 2 * time.Second
 
 // follow prints what s traces until it ends, with remarks and a summary on stderr.
@@ -184,6 +184,12 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 	}
 	if f.wait && !f.quiet {
 		remark.NoMatch(stderr, s, "; waiting, Ctrl-C ends")
+	}
+	if !f.quiet && f.held != nil && !f.wait {
+		defer remark.Sought(s, soughtAfter, stderr)()
+	}
+	if !f.quiet {
+		remark.Stopped(stderr, f.pids)
 	}
 	if f.duration > 0 {
 		defer time.AfterFunc(f.duration, cancel).Stop()

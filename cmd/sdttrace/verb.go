@@ -128,6 +128,9 @@ func (f *traceFlags) parsed(flags *pflag.FlagSet, args []string) ([]string, erro
 		if len(f.command) == 0 {
 			return nil, errors.New("name a command after --")
 		}
+		if f.command[0] == "" {
+			return nil, errors.New("the name of the command after -- is empty")
+		}
 	}
 	if f.base != "" {
 		return f.compared(args)

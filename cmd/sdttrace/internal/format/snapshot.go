@@ -10,7 +10,7 @@ import (
 // appendSnapshot appends a snapshot as text: a line that says what it is, and its
 // events, of which the one that fulfils the condition is marked.
 func appendSnapshot(dst []byte, snap *attach.Snapshot, n uint64) []byte {
-	dst = fmt.Appendf(dst, "snapshot %d: %d events before, %d after", n, snap.On, len(snap.Events)-snap.On-1)
+	dst = fmt.Appendf(dst, "snapshot %d: %s before, %d after", n, Many(uint64(snap.On), "event", "events"), len(snap.Events)-snap.On-1)
 	if snap.Skipped > 0 {
 		dst = fmt.Appendf(dst, "; %d more events since the last one fulfil the condition", snap.Skipped)
 	}

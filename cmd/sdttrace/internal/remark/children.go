@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 )
 
 // Children reports which of the processes have forked others that do the same
@@ -15,7 +17,7 @@ import (
 func Children(w io.Writer, pids []int) {
 	for _, pid := range pids {
 		if n := untracedChildren(pid, pids); n > 0 {
-			fmt.Fprintf(w, "sdttrace: process %d has %d children that run the same program and are not traced: --children traces them as well\n", pid, n)
+			fmt.Fprintf(w, "sdttrace: process %d has %s the same program, not traced: --children traces such processes as well\n", pid, format.Many(uint64(n), "child running", "children running"))
 		}
 	}
 }

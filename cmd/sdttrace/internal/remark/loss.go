@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
@@ -66,7 +67,7 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 
 // missed says why n events were missed, and what lacks them.
 func missed(s session.Session, n uint64) string {
-	text := fmt.Sprintf("%d events missed: the kernel did not run the program, since it, or another probe, was running on that CPU", n)
+	text := fmt.Sprintf("%s missed: the kernel did not run the program, since it, or another probe, was running on that CPU", format.Many(n, "event", "events"))
 	if _, sums := s.(session.Aggregate); sums {
 		text += "; what was added up is incomplete"
 	}
