@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"bytes"
 	"debug/elf"
 	"errors"
 
@@ -63,6 +64,35 @@ func (c *Code) info() *debuginfo.Info {
 		return nil
 	}
 	return o.debug().info
+}
+
+// maxBTF is more bytes than the types of a program have.
+const maxBTF = 64 << 20
+
+// maxComment is more bytes than the names of a program's compilers have.
+const maxComment = 1 << 20
+
+// BTF returns the object's section .BTF. It is nil if there is none that can be read, or if LLVM has compiled
+// the object: it removes arguments that no caller in the file needs, and BTF does not say so.
+func (c *Code) BTF() []byte {
+	o, ok := c.object.value.(*object)
+	if !ok {
+		return nil
+	}
+	s := o.elf.Section(".BTF")
+	if s == nil {
+		return nil
+	}
+	if c := o.elf.Section(".comment"); c != nil {
+		if text, err := o.elf.Data(c, maxComment); err != nil || bytes.Contains(text, []byte("clang")) {
+			return nil
+		}
+	}
+	b, err := o.elf.Data(s, maxBTF)
+	if err != nil {
+		return nil
+	}
+	return b
 }
 
 // err returns what could not be read.

@@ -250,6 +250,9 @@ func FuzzTypes(f *testing.F) {
 			if err != nil {
 				continue
 			}
+			for i := range p.Params {
+				(&Types{types}).Behind(&p.Params[i])
+			}
 			if s := p.String(name); !strings.Contains(s, name) || len(p.Places("amd64")) != len(p.Params) {
 				t.Errorf("%q of %q", s, name)
 			}

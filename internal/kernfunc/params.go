@@ -29,6 +29,7 @@ type Param struct {
 	Kind       Kind
 	Size       int // bytes
 	Signed     bool
+	Float      bool   // a floating-point number, which is Other: the kernel has none
 	Enum       string // its name, of an enumeration with one
 	Values     []Value
 }
@@ -171,6 +172,8 @@ func (t *types) newParam(id uint32) (p Param, ok bool) {
 			low, high := t.order.Uint32(typ.body[12*i+4:]), t.order.Uint32(typ.body[12*i+8:])
 			p.Values = append(p.Values, Value{Name: t.string(t.order.Uint32(typ.body[12*i:])), Value: int64(uint64(high)<<32 | uint64(low))})
 		}
+	case kindFloat:
+		p.Float = true
 	case kindArray:
 		p.Size = 8 // as a parameter it is a pointer, and no compiler leaves it an array
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -12,16 +13,17 @@ import (
 )
 
 // Types finds names and types of the arguments and results of functions, by the debugging
-// information of their objects. Nothing is read before somebody asks. It is for one goroutine.
+// information of their objects, or by their BTF. Nothing is read before somebody asks. It is for one goroutine.
 type Types struct {
 	selectors []selector.Selector
 	code      map[string]*symbols.Code
 	casts     map[castKey]*Cast
+	btf       map[string]*kernfunc.Types // by path, nil if an object has none
 }
 
 // NewTypes returns types of the functions that selectors name.
 func NewTypes(selectors []selector.Selector) *Types {
-	return &Types{selectors: selectors, code: map[string]*symbols.Code{}, casts: map[castKey]*Cast{}}
+	return &Types{selectors: selectors, code: map[string]*symbols.Code{}, casts: map[castKey]*Cast{}, btf: map[string]*kernfunc.Types{}}
 }
 
 // Read makes sure that the function of p has what is known of its arguments.
@@ -38,6 +40,12 @@ func (t *Types) Read(p *reader.Probe) {
 	call := symbols.Call{Go: fn.Convention == reader.GoRegisters, Stack: fn.Convention == reader.GoStack, Altered: altered(fn.Symbols)}
 	args, results, known, err := c.Function(fn.Address, call)
 	*fn.Typed = reader.Typed{Arguments: variables(args), Results: variables(results), Known: known, Err: err}
+	if known {
+		return
+	}
+	if typed := typedBy(t.typesOf(p.Attachable(), c), p); typed != nil {
+		fn.Typed = typed
+	}
 }
 
 // open returns the code of the object at path.
