@@ -38,6 +38,7 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 		defer tick.Stop()
 		var told attach.Stats
 		var last time.Time
+		var deep uint64
 		for {
 			select {
 			case <-stop:
@@ -54,7 +55,9 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 					told, last = st, now
 					continue
 				}
-				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, lossRemedy(s, buffer, st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended))
+				before := deep
+				deep = tooDeep(s)
+				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, lossRemedy(s, buffer, st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended, deep-before))
 				told, last = st, now
 			}
 		}
@@ -63,6 +66,18 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 		close(stop)
 		<-done
 	}
+}
+
+// tooDeep counts the starts that were forgotten since too many others of their key followed.
+func tooDeep(s session.Session) (n uint64) {
+	all, err := spansOf(s)
+	if err != nil {
+		return 0 // the summary also has the error
+	}
+	for i := range all {
+		n += all[i].TooDeep
+	}
+	return n
 }
 
 // missed says why n events were missed, and what lacks them.
@@ -75,9 +90,12 @@ func missed(s session.Session, n uint64) string {
 }
 
 // lossRemedy says why most of the lost events were lost, and names the flags by which
-// fewer are. full and contended come from [attach.Stats].
-func lossRemedy(s session.Session, buffer string, lost, full, contended uint64) string {
+// fewer are. full and contended come from [attach.Stats], deep from [attach.PairStats].
+func lossRemedy(s session.Session, buffer string, lost, full, contended, deep uint64) string {
 	other := lost - full - contended
+	if deep > max(full, contended, lost/2) {
+		return fmt.Sprintf("these are starts behind which %d others of their key began before one ended: starts that never end, or nested calls. Each end belongs to the last start", nesting)
+	}
 	_, latency := s.(*attach.Latency)
 	_, sums := s.(session.Aggregate)
 	t, pairs := s.(*session.Timeline)

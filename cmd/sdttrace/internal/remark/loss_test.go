@@ -12,22 +12,25 @@ import (
 func TestLossRemedy(t *testing.T) {
 	events, count, latency, slower := &attach.Session{}, &attach.Aggregate{}, &attach.Latency{}, &attach.Pairs{}
 	for _, test := range []struct {
-		session               session.Session
-		lost, full, contended uint64
-		want                  string
+		session                     session.Session
+		lost, full, contended, deep uint64
+		want                        string
 	}{
-		{events, 5, 5, 0, "the buffer of 4M is full"},
-		{events, 5, 1, 4, "too many goroutines write"},
-		{count, 5, 5, 0, "the shared memory is full"},
-		{count, 5, 1, 0, "an argument cannot be read"},
-		{latency, 9, 9, 0, "the shared memory is full"},
-		{latency, 9, 0, 9, "too many goroutines write"},
-		{latency, 9, 0, 0, "too many starts are pending"},
-		{slower, 9, 9, 0, "the buffer of 4M is full"},
-		{slower, 9, 0, 9, "too many goroutines write"},
-		{slower, 9, 0, 0, "too many starts are pending"},
+		{events, 5, 5, 0, 0, "the buffer of 4M is full"},
+		{events, 5, 1, 4, 0, "too many goroutines write"},
+		{count, 5, 5, 0, 0, "the shared memory is full"},
+		{count, 5, 1, 0, 0, "an argument cannot be read"},
+		{latency, 9, 9, 0, 0, "the shared memory is full"},
+		{latency, 9, 0, 9, 0, "too many goroutines write"},
+		{latency, 9, 0, 0, 0, "too many starts are pending"},
+		{slower, 9, 9, 0, 0, "the buffer of 4M is full"},
+		{slower, 9, 0, 9, 0, "too many goroutines write"},
+		{slower, 9, 0, 0, 0, "too many starts are pending"},
+		{slower, 9, 0, 0, 9, "these are starts behind which 32 others of their key began"},
+		{latency, 9, 0, 0, 5, "these are starts behind which 32 others of their key began"},
+		{latency, 9, 0, 0, 4, "too many starts are pending"},
 	} {
-		if got := lossRemedy(test.session, "4M", test.lost, test.full, test.contended); !strings.HasPrefix(got, test.want) {
+		if got := lossRemedy(test.session, "4M", test.lost, test.full, test.contended, test.deep); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%+v: %q, want %q", test, got, test.want)
 		}
 	}

@@ -108,6 +108,10 @@ var reasons = []struct {
 		func(o *outcome) string { return "the command fired none of them" + o.Childless },
 	},
 	{
+		func(o *outcome) bool { return o.Late > 0 },
+		func(o *outcome) string { return "none of them has fired since; they may have before" },
+	},
+	{
 		func(o *outcome) bool { return true },
 		func(o *outcome) string { return "none of them has fired" },
 	},

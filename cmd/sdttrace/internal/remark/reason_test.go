@@ -48,6 +48,7 @@ func TestWhy(t *testing.T) {
 		{"lost", seen{stats: attach.Stats{Fired: 9, Lost: 9}, plan: one}, remark.Asked{}, "all of 9 events were lost"},
 		{"missed", seen{stats: attach.Stats{Missed: 9}, plan: one}, remark.Asked{}, ""},
 		{"live", seen{plan: one}, remark.Asked{Table: prototype.Known()}, "none of them has fired|hotspot:method__entry did not fire: java "},
+		{"late", seen{stats: attach.Stats{Late: 1}, plan: one}, remark.Asked{}, "none of them has fired since; they may have before"},
 		{"command", seen{plan: one}, remark.Asked{Command: true, Childless: "; and no children"}, "the command fired none of them; and no children"},
 		{"command, known", seen{plan: one}, remark.Asked{Command: true, Childless: "; and no children", Table: prototype.Known()}, "the command fired none of them|hotspot:method__entry did not fire: java "},
 		{"command without probes", seen{}, remark.Asked{Command: true}, ""},
