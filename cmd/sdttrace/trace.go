@@ -178,6 +178,9 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 		remark.Plan(stderr, first, f.verbose)
 		remark.LeftOut(stderr, s)
 		f.meanings.Announce(stderr, first)
+		if _, prints := d.(*printing); prints && len(f.args) == 0 {
+			remark.Lines(stderr, first)
+		}
 		if !f.children {
 			remark.Children(stderr, f.pids)
 		}

@@ -127,7 +127,7 @@ cmd/sdttrace/internal/session: attach event internal/selector total
 cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols
 cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format internal/program internal/sys internal/traps provider reader
 cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs internal/traps reader
-cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/selector internal/traps prototype reader total
+cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/traps prototype reader total
 cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/tracepoint internal/watch notes prototype reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total

@@ -9,7 +9,9 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // Plan reports what is traced; verbose adds how the kernel probes it.
@@ -34,6 +36,16 @@ const manyKernel = 1000
 func LeftOut(w io.Writer, s session.Session) {
 	if n := s.Hot(); n > 0 {
 		fmt.Fprintf(w, "sdttrace: %d functions or events of the kernel that run all the time are left out: name one, or an event's system, exactly to trace it\n", n)
+	}
+}
+
+// Lines reports that the variables at lines of source files are not shown unless they are named.
+func Lines(w io.Writer, plan attach.Plan) {
+	for i := range plan {
+		if p := &plan[i].Probe; plan[i].Attached && p.Source != nil && p.Source.Line != "" {
+			fmt.Fprintf(w, "sdttrace: a line shows the variables that --args names; sdttrace list -v %s has those in scope\n", shell.Quote(selector.Line(p.Path, p.Source.Line)))
+			return
+		}
 	}
 }
 
