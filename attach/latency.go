@@ -2,6 +2,7 @@ package attach
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -101,10 +102,8 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if what == nil {
 		what = &LatencyOptions{}
 	}
-	wanted := Hist("latency").And(Sum("latency"), Avg("latency"), Min("latency"), Max("latency"), what.Also)
-	wanted.scale = what.Scale
-	wanted.wanted.Bounds, wanted.wanted.By, wanted.wanted.MaxGroups = what.Bounds, what.By, what.MaxGroups
-	if err := optionError(wanted.check()); err != nil {
+	wanted, err := what.aggregation()
+	if err != nil {
 		return nil, err
 	}
 	pending := what.MaxPending
@@ -119,6 +118,29 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 		pairs := *pairs
 		return l.open(ctx, []string{start, end}, o, &bind.Layout{Layout: query.Layout{Wanted: wanted.wanted, Value: query.Elapsed}, Pairs: &pairs})
 	})
+}
+
+// aggregation returns what is computed, checked.
+func (o *LatencyOptions) aggregation() (Aggregation, error) {
+	wanted := Hist("latency").And(Sum("latency"), Avg("latency"), Min("latency"), Max("latency"), o.Also)
+	wanted.scale = o.Scale
+	wanted.wanted.Bounds, wanted.wanted.By, wanted.wanted.MaxGroups = o.Bounds, o.By, o.MaxGroups
+	return wanted, optionError(wanted.check())
+}
+
+// Validate checks the options without looking at probes. The error is an [*OptionError]; about what is
+// computed, it wraps [ErrAggregation]. o may be nil.
+func (o *LatencyOptions) Validate() error {
+	if o == nil {
+		return nil
+	}
+	if _, err := o.aggregation(); err != nil {
+		return err
+	}
+	if o.Interval < 0 {
+		return &OptionError{"Interval", fmt.Errorf("%v is negative", o.Interval)}
+	}
+	return (&PairOptions{Key: o.Key, MaxPending: o.MaxPending, RingSize: o.RingSize}).Validate()
 }
 
 // Pairs returns what became of starts and ends until now.

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-usdt/usdt/attach/internal/argument"
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -126,7 +128,8 @@ type Options struct {
 	// traced from its beginning in any case, unless PIDs exclude it.)
 	Rescan time.Duration
 	// Await has Open succeed if no probe matches yet. It needs Rescan. Tracing fails, as Open would,
-	// if the first probes that appear lack what options name: Events and Read return the error. With PIDs,
+	// if the first probes that a selector names lack what is asked of them, such as an argument of Where or a key:
+	// Events, Views, All, Snapshots, Read, Total and Write return the error. With PIDs,
 	// files that selectors name by path are attached to whether the processes have
 	// mapped them or not; their probes fire once they have.
 	Await bool
@@ -213,6 +216,9 @@ func (o *Options) settings(events *EventOptions) (*settings, error) {
 	for _, name := range out.Follow {
 		if name == "" || strings.HasSuffix(name, ":") {
 			return fail("Follow", fmt.Errorf("%q names no pointer", name))
+		}
+		if pointer := name[strings.LastIndexByte(name, ':')+1:]; strings.ContainsFunc(pointer, unicode.IsSpace) || slices.Contains(strings.Split(pointer, "."), "") {
+			return fail("Follow", fmt.Errorf("%q names no pointer: want names of arguments and members, between dots", name))
 		}
 		if _, err := path.Match(bind.Slashed(name), ""); err != nil {
 			return fail("Follow", fmt.Errorf("%q: %w", name, err))

@@ -174,6 +174,9 @@ func TestValidate(t *testing.T) {
 		{"Follow", &attach.Options{Follow: []string{"["}}},
 		{"Follow", &attach.Options{Follow: []string{""}}},
 		{"Follow", &attach.Options{Follow: []string{"p:n:"}}},
+		{"Follow", &attach.Options{Follow: []string{"peer..next"}}},
+		{"Follow", &attach.Options{Follow: []string{"p:n:peer."}}},
+		{"Follow", &attach.Options{Follow: []string{"peer next"}}},
 		{"Strings", &attach.Options{Strings: []string{""}}},
 		{"Args", &attach.Options{Args: []string{""}}},
 		{"Link", &attach.Options{Link: 99}},
@@ -201,12 +204,33 @@ func TestValidatePairs(t *testing.T) {
 		t.Error(err)
 	}
 	for option, opts := range map[string]attach.PairOptions{
-		"Slower": {Slower: -1}, "MaxPending": {MaxPending: -1}, "Key": {Key: []string{""}},
+		"Slower": {Slower: -1}, "MaxPending": {MaxPending: -1}, "Key": {Key: []string{""}}, "RingSize": {RingSize: -1}, "MaxString": {MaxString: -1},
 	} {
 		_, opened := attach.OpenPairs(t.Context(), "refused:no", "refused:never", &opts, nil)
 		for _, err := range []error{opts.Validate(), opened} {
 			var wrong *attach.OptionError
-			if !errors.As(err, &wrong) || wrong.Option != option || !errors.Is(err, attach.ErrAggregation) {
+			pairing := option != "RingSize" && option != "MaxString"
+			if !errors.As(err, &wrong) || wrong.Option != option || errors.Is(err, attach.ErrAggregation) != pairing {
+				t.Errorf("got error %v, want one in option %s", err, option)
+			}
+		}
+	}
+}
+
+// TestValidateLatency checks that options of latencies are errors of the option, before anything is
+// looked for.
+func TestValidateLatency(t *testing.T) {
+	if err := (*attach.LatencyOptions)(nil).Validate(); err != nil {
+		t.Error(err)
+	}
+	for option, opts := range map[string]attach.LatencyOptions{
+		"MaxPending": {MaxPending: -1}, "Key": {Key: []string{""}}, "RingSize": {RingSize: -1}, "Interval": {Interval: -1}, "By": {By: []string{""}},
+		"Scale": {Scale: -1}, "Bounds": {Bounds: []float64{2, 1}}, "MaxGroups": {MaxGroups: -1, By: []string{"pid"}},
+	} {
+		_, opened := attach.OpenLatency(t.Context(), "refused:no", "refused:never", &opts, nil)
+		for _, err := range []error{opts.Validate(), opened} {
+			var wrong *attach.OptionError
+			if !errors.As(err, &wrong) || wrong.Option != option {
 				t.Errorf("got error %v, want one in option %s", err, option)
 			}
 		}

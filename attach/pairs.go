@@ -54,8 +54,10 @@ func (o *PairOptions) Validate() error {
 	if err := checkPending(o.MaxPending); err != nil {
 		return err
 	}
-	_, err := bind.KeyNames(o.Key)
-	return optionError("Key", err)
+	if _, err := bind.KeyNames(o.Key); err != nil {
+		return optionError("Key", err)
+	}
+	return (&EventOptions{RingSize: o.RingSize, MaxString: o.MaxString, Groups: o.Groups}).Validate(nil)
 }
 
 // checkPending returns what is wrong with an option MaxPending.
