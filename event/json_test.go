@@ -46,6 +46,10 @@ func TestJSON(t *testing.T) {
 			`"args":{"lost":null,"fine":1,"cut":"ab","raw":"\ufffd"},` +
 				`"errors":{"lost":"memory not readable","cut":"truncated to 2 of 3 bytes","raw":"invalid UTF-8 replaced by U+FFFD"}}`,
 		},
+		{ // values that no tracer makes, but a test may
+			[]event.Arg{{Name: "nothing"}, {Name: "complex", Value: 1i}, {Name: "in", Value: event.List{{Value: int16(7)}}}},
+			`"args":{"nothing":null,"complex":null,"in":[null]},"errors":{"complex":"JSON holds no complex128","in[0]":"JSON holds no int16"}}`,
+		},
 	} {
 		ev := event.Event{
 			Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), PID: 7, TID: 8, Comm: `a"b`,

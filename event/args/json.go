@@ -96,6 +96,9 @@ func (l List) appendJSON(dst []byte) []byte {
 
 // jsonError returns why the argument's JSON value is missing or incomplete.
 func (a *Arg) jsonError() error {
+	if a.Err == nil && !hasJSON(a.Value) {
+		return fmt.Errorf("JSON holds no %T", a.Value)
+	}
 	s, ok := a.Value.(string)
 	if !ok || utf8.ValidString(s) {
 		return a.Err
@@ -104,6 +107,15 @@ func (a *Arg) jsonError() error {
 		return fmt.Errorf("%w; %w", a.Err, errUTF8)
 	}
 	return errUTF8
+}
+
+// hasJSON reports whether AppendJSON knows a value, or there is none.
+func hasJSON(v any) bool {
+	switch v.(type) {
+	case nil, uint64, int64, bool, float64, string, time.Duration, time.Time, netip.Addr, []byte, Hex, Struct, List, interface{ AppendJSON(dst []byte) []byte }:
+		return true
+	}
+	return false
 }
 
 // AppendJSON appends the argument's value to dst as JSON, as in the "args" of an
