@@ -3,7 +3,6 @@ package attach
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
 	"github.com/go-usdt/usdt/attach/internal/link"
@@ -13,13 +12,6 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/tracepoint"
 	"github.com/go-usdt/usdt/reader"
-)
-
-// Limits on functions of the kernel, beyond which attaching needs [Options.Force].
-const (
-	maxKernel      = 10_000
-	maxKernelSlow  = 100                    // by perf events,
-	kernelSlowness = 230 * time.Millisecond // each of which takes that, to attach and detach
 )
 
 // inKernel reports whether a selector names functions or tracepoints of the kernel.
@@ -73,29 +65,17 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 	if t.programs == nil || t.options.Force {
 		return nil
 	}
-	n, single, kprobes := 0, 0, 0
+	single := 0
 	for i := range plan {
-		switch p := &plan[i].Probe; {
-		case !p.Kind.InKernel():
-			continue
-		case p.Kind == reader.Tracepoint:
-		case !p.Kind.ByTrampoline():
-			kprobes++
-		case plan[i].Reason == nil && t.programs.trampolineOf(p) == link.TrampolineOne:
+		p := &plan[i].Probe
+		if p.Kind.ByTrampoline() && plan[i].Reason == nil && t.programs.trampolineOf(p) == link.TrampolineOne {
 			single++
 		}
-		n++
 	}
-	switch {
-	case single > link.MaxSingle:
+	if single > link.MaxSingle {
 		return &OptionError{"Force", fmt.Errorf("it is not set, and %d functions are attached to by a trampoline and a program each, for which the kernel takes 0.1 s (Linux 7.2 has links of many, except in modules): kprobe: is for many functions; without Force the most is %d", single, link.MaxSingle)}
-	case t.programs.kernel.Slow() && kprobes > maxKernelSlow:
-		n := kprobes
-		return &OptionError{"Force", fmt.Errorf("it is not set, and this kernel attaches to its functions one after the other (it has no kprobe_multi links): %d functions take some %v to attach and detach; without Force the most is %d", n, time.Duration(n)*kernelSlowness, maxKernelSlow)}
-	case n > maxKernel:
-		return &OptionError{"Force", fmt.Errorf("it is not set, and %d functions of the kernel slow down the whole machine; without Force the most is %d", n, maxKernel)}
 	}
-	return nil
+	return optionError("Force", plan.CheckKernel(t.programs.kernel.Slow()))
 }
 
 // checkKernelKinds returns an error if this kernel lacks what selectors of its functions take.

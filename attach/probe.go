@@ -36,6 +36,11 @@ type ProgramOptions struct {
 // one link per file, and per process if [Target.PIDs] names some. opts may be
 // nil.
 //
+// Sites in the kernel, which [Find] and the Sites of sessions have, run programs in all processes: at
+// functions (kprobe, kretprobe) as above, with AttachTraceKprobeMulti for kprobe_multi links, and at
+// tracepoints those of type TracePoint. A program for fentry or fexit is loaded for one function, to
+// which link.AttachTracing of cilium/ebpf attaches it.
+//
 // The kernel goes through all links on a site whenever a process reaches it: each
 // PID adds 20 to 60 ns to every event of the others, and 100 PIDs cost more than
 // the event itself. To avoid that cost, attach without PIDs a program that looks
@@ -60,12 +65,15 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 	if n := len(o.Cookies); n > 1 && n != len(probes) {
 		return nil, &OptionError{"Cookies", fmt.Errorf("%d for %d probes", n, len(probes))}
 	}
-	if typ := prog.Type(); typ != ebpf.Kprobe {
-		return nil, fmt.Errorf("the program has type %v: probes run programs of type %v, as sections uprobe and uprobe.multi have it", typ, ebpf.Kprobe)
-	}
-	err := optionError("Link", link.Kind(o.Link).Check())
+	inKernel, err := checkProgram(prog, probes)
 	if err != nil {
 		return nil, err
+	}
+	if err := optionError("Link", link.Kind(o.Link).Check()); err != nil {
+		return nil, err
+	}
+	if inKernel && len(o.Target.PIDs) > 0 {
+		return nil, &OptionError{"PIDs", errors.New("the kernel runs programs at its functions and tracepoints in all processes")}
 	}
 	if o.Target, err = o.Target.byPID(); err == nil {
 		err = o.Target.exist()
@@ -82,16 +90,16 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 		return nil, err
 	}
 	defer procs.Close()
-	kind, err := link.Choose(link.Kind(o.Link), len(o.Target.PIDs) > 0)
+	kinds, err := chooseOwn(o.Link, probes, len(o.Target.PIDs) > 0)
 	if err != nil {
 		return nil, err
 	}
-	a, err := attachOwn(prog, probes, pids, &o, procs, kind)
-	if o.Link == AutoLink && kind == link.Multi && errors.Is(err, unix.EINVAL) {
+	a, err := attachOwn(prog, probes, pids, &o, procs, kinds)
+	if perf := (ownKinds{link.Perf, link.KernelPerf}); o.Link == AutoLink && kinds != perf && errors.Is(err, unix.EINVAL) {
 		// The program may have been loaded for perf events.
-		perf, perfErr := attachOwn(prog, probes, pids, &o, procs, link.Perf)
+		events, perfErr := attachOwn(prog, probes, pids, &o, procs, perf)
 		if perfErr == nil {
-			return perf, nil
+			return events, nil
 		}
 		var missing *privilege.Error
 		if errors.As(perfErr, &missing) {
@@ -101,7 +109,50 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 	return a, err
 }
 
-func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *process.Set, kind link.Kind) (*Attachment, error) {
+// checkProgram returns an error if a probe runs no programs of this type, and else whether probes are
+// in the kernel.
+func checkProgram(prog *ebpf.Program, probes []reader.Probe) (inKernel bool, err error) {
+	for i := range probes {
+		p := &probes[i]
+		inKernel = inKernel || p.Kind.InKernel()
+		want, sections := ebpf.Kprobe, "uprobe and uprobe.multi"
+		switch {
+		case p.Kind.ByTrampoline():
+			return inKernel, fmt.Errorf("%s:%s runs programs that were loaded for it, which link.AttachTracing attaches; sites of kprobe: and kretprobe: run any of type %v", p.Kind, p.Name, ebpf.Kprobe)
+		case p.Kind == reader.Tracepoint:
+			want, sections = ebpf.TracePoint, "tracepoint and tp"
+		case p.Kind.InKernel():
+			sections = "kprobe and kprobe.multi"
+		}
+		if typ := prog.Type(); typ != want {
+			return inKernel, fmt.Errorf("the program has type %v: probes such as %s run programs of type %v, as sections %s have it", typ, site.Name(p), want, sections)
+		}
+	}
+	return inKernel, nil
+}
+
+// ownKinds are the kinds of links by which a program of the caller's is attached, to files and to
+// functions of the kernel.
+type ownKinds struct{ file, kernel link.Kind }
+
+func chooseOwn(want LinkKind, probes []reader.Probe, filtered bool) (k ownKinds, err error) {
+	k = ownKinds{link.Perf, link.KernelPerf}
+	for i := range probes {
+		switch kind := probes[i].Kind; {
+		case kind == reader.Tracepoint:
+		case kind.InKernel():
+			k.kernel, err = link.ChooseKernel(link.Kind(want))
+		default:
+			k.file, err = link.Choose(link.Kind(want), filtered)
+		}
+		if err != nil {
+			return k, err
+		}
+	}
+	return k, nil
+}
+
+func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *ProgramOptions, procs *process.Set, kinds ownKinds) (*Attachment, error) {
 	planner := newPlanner(o.Force)
 	defer planner.Objects.Close()
 	plan := make(site.Plan, 0, len(probes)*len(pids))
@@ -120,7 +171,10 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 			plan = append(plan, sites...)
 		}
 	}
-	groups := site.Groups{Objects: planner.Objects, Procs: procs}
+	if err := plan.CheckKernel(kinds.kernel.Slow()); err != nil && !o.Force {
+		return nil, &OptionError{"Force", err}
+	}
+	groups := site.Groups{Objects: planner.Objects, Procs: procs, Kernel: kinds.kernel}
 	private := kernel.PrivateStackOf(prog)
 	for i := range plan {
 		if plan[i].Reason != nil {
@@ -131,7 +185,7 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 		}
 		groups.Add(&plan[i], prog, cookies[i])
 	}
-	a, err := site.Attach(context.Background(), plan, groups.All, kind)
+	a, err := site.Attach(context.Background(), plan, groups.All, kinds.file)
 	if err != nil {
 		return nil, err
 	}

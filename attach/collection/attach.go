@@ -21,11 +21,15 @@ import (
 // errClosed is the error of a collection that has been closed.
 var errClosed = fmt.Errorf("the collection is %w", attach.ErrClosed)
 
-// AttachProgram attaches a program to what a selector names: a program of section
-// "usdt" or "usdt/…" to probes, as [attach.Open] takes them, and a program of the
-// sections for functions to PATH:FUNC, or uprobe:PATH:FUNC, or uretprobe:PATH:FUNC if its
-// section is for returns. It may be called any number of times.
-// Closing the result, or the collection, detaches.
+// AttachProgram attaches a program to what a selector names, as [attach.Open] takes it: a program of
+// section "usdt" or "usdt/…" to probes, a program of the sections for functions to
+// uprobe:PATH:FUNC, or uretprobe:PATH:FUNC if its section is for returns, and a program of the
+// sections whose names begin with "kprobe", "ksyscall", "kretprobe", "kretsyscall" and "tracepoint" to
+// kprobe:FUNC, kretprobe:FUNC and tracepoint:SYSTEM:EVENT, in all processes. The word before the
+// first colon may be omitted. It may be called any number of times. Closing the result, or the
+// collection, detaches.
+//
+// Programs of other sections are loaded for one place in the kernel: Attach attaches them there.
 //
 // In a collection loaded for more than eight PIDs, a program whose section names
 // what to attach to does nothing in other processes: attaching it there is an
@@ -45,8 +49,8 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	if p == nil {
 		return nil, fmt.Errorf("the collection has no program %q in a section that it attaches", program)
 	}
-	if p.section.kernel != nil {
-		return nil, fmt.Errorf("program %s is attached to %s by Attach, and to nothing else", program, p.section.selector)
+	if p.section.kernel != nil && p.section.links == link.Auto {
+		return nil, fmt.Errorf("program %s was loaded for %s, to which Attach attaches it, and for nothing else", program, p.section.selector)
 	}
 	o, err := opts.attaching()
 	if err != nil {
@@ -57,6 +61,9 @@ func (c *Collection) AttachProgram(ctx context.Context, program, selector string
 	}
 	if err := p.serves(o.Target.PIDs); err != nil {
 		return nil, err
+	}
+	if p.section.kernel != nil && len(o.Target.PIDs) > 0 {
+		return nil, &attach.OptionError{Option: "PIDs", Err: errors.New("the kernel runs programs at its functions and tracepoints in all processes")}
 	}
 	if o.Link != attach.AutoLink && link.Kind(o.Link) != c.kind {
 		return nil, fmt.Errorf("the collection's programs were loaded for %v links, not %v", c.kind, o.Link)
@@ -165,7 +172,7 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 		return nil, err
 	}
 	followers := t.sharing.Share(t.plan, t.objects)
-	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session}
+	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session, Kernel: p.section.links}
 	for i := range t.plan {
 		if t.plan[i].Reason == nil && followers[i] == nil {
 			cookie := t.cookies[i]
@@ -187,7 +194,10 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 
 // kindOf returns the kind of link by which a program is attached.
 func (c *Collection) kindOf(p *program) link.Kind {
-	if p.section.session {
+	switch {
+	case p.section.links != link.Auto:
+		return p.section.links
+	case p.section.session:
 		return link.Multi // there is no other
 	}
 	return c.kind

@@ -19,6 +19,7 @@ var needMore = map[string]string{
 	"TestCloseMeanwhile":       "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestManyProcesses":        "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestSkeleton":             "traces the kernel, which takes more than the two capabilities",
+	"TestKernelSelectors":      "traces the kernel, which takes more than the two capabilities",
 	"TestReplacement":          "traces the kernel, which takes more than the two capabilities",
 	"TestSections":             "traces the kernel, which takes more than the two capabilities",
 	"TestSectionsRefused":      "traces the kernel, which takes more than the two capabilities",

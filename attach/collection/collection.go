@@ -52,8 +52,9 @@ import (
 // "kretsyscall/", "tracepoint/", "raw_tp/", "raw_tp.w/", "tp_btf/", "fentry/", "fexit/", "fmod_ret/",
 // "freplace/", "lsm/" and "iter/" with what follows, as libbpf's skeletons attach them: in all
 // processes, whatever the target is. bpf_get_attach_cookie returns the cookie, except
-// at raw tracepoints and iterators; [Collection.Links] has the iterator to be opened. The programs
-// of all other sections are the caller's to attach: [Collection.Left].
+// at raw tracepoints and iterators; [Collection.Links] has the iterator to be opened. AttachProgram
+// also attaches programs of the sections for kprobes, system calls and tracepoints, which need not name
+// any. The programs of all other sections are the caller's to attach: [Collection.Left].
 type Collection struct {
 	*ebpf.Collection
 
@@ -200,7 +201,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 	for name, p := range spec.Programs {
 		if s, ok := sectionOf(p); ok {
 			c.programs[name] = &program{section: s}
-			later = later || s.selector == ""
+			later = later || s.selector == "" && s.kernel == nil
 		} else {
 			c.left = append(c.left, name)
 		}
@@ -243,7 +244,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 // setLink makes the program load for the kind of link that will be used.
 func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	switch {
-	case s.kernel != nil:
+	case s.kernel != nil, s.links != link.Auto: // as it was compiled
 	case s.session:
 		err := link.Sessions.Require()
 		if errors.Is(err, ebpf.ErrNotSupported) {

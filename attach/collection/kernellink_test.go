@@ -65,7 +65,7 @@ func TestSections(t *testing.T) {
 		}
 	}
 	c := newCollection(t, spec, &collection.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
-	if d := cmp.Diff([]string{"anywhere", "sampled", "unheard_of"}, c.Left()); d != "" {
+	if d := cmp.Diff([]string{"sampled", "unheard_of"}, c.Left()); d != "" {
 		t.Errorf("left to the caller (-want +got):\n%s", d)
 	}
 	counts := func() (n [13]uint64) {
@@ -118,7 +118,7 @@ func TestSections(t *testing.T) {
 func TestSectionsRefused(t *testing.T) {
 	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/sections.bpf.c"))
 	for name := range spec.Programs {
-		if name != "kprobed" && name != "traced" && name != "called" {
+		if name != "kprobed" && name != "traced" && name != "called" && name != "raw" {
 			delete(spec.Programs, name)
 		}
 	}
@@ -134,7 +134,10 @@ func TestSectionsRefused(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ program, selector, want string }{
-		{"kprobed", "do_sys_openat2", "program kprobed is attached to no_such_function by Attach, and to nothing else"},
+		{"raw", "sys_exit", "program raw was loaded for sys_enter, to which Attach attaches it, and for nothing else"},
+		{"kprobed", "tracepoint:syscalls:sys_enter_openat", "the program is in a section for kprobe:FUNC"},
+		{"traced", "kprobe:do_sys_openat2", "the program is in a section for tracepoint:SYSTEM:EVENT"},
+		{"called", "kprobe:do_sys_openat2", "the program is in a section for uprobe:PATH:FUNC"},
 		{"called", "uretprobe:" + path + ":fire", "the program is in a section for uprobe:PATH:FUNC"},
 		{"called", "uprobe:" + path + ":fire", ""},
 		{"called", path + ":fire", ""},
@@ -142,6 +145,107 @@ func TestSectionsRefused(t *testing.T) {
 		_, err := c.AttachProgram(t.Context(), test.program, test.selector, nil)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("attach %s to %s: %v, want %q", test.program, test.selector, err, test.want)
+		}
+	}
+}
+
+// TestKernelSelectors attaches programs whose sections name nothing, or nothing that is to be attached
+// to, to functions and tracepoints of the kernel that selectors name.
+func TestKernelSelectors(t *testing.T) {
+	path := compile(t, "gcc", "-O2")
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/sections.bpf.c"))
+	selectors := map[string][]string{
+		"traced":        {"tracepoint:syscalls:sys_enter_openat", "syscalls:sys_enter_opena?"},
+		"kprobed":       {"kprobe:do_sys_openat2", "do_sys_openat2"},
+		"kretprobed":    {"kretprobe:do_sys_openat2"},
+		"many":          {"kprobe:do_sys_openat?"},
+		"many_returned": {"do_sys_openat2"},
+		"both":          {"kprobe:do_sys_openat2"},
+		"called":        {"uprobe:" + path + ":fire", path + ":fire"},
+	}
+	number := map[string]int{}
+	for i, name := range sectionCounts {
+		number[name] = i
+	}
+	if err := errors.Join(spec.Variables["pid"].Set(int32(os.Getpid())), collection.SetPIDNamespace(spec.Variables["namespace"])); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, exec.Command(path))
+	lacks := map[string]error{"many": features.HaveBPFLinkKprobeMulti(), "many_returned": features.HaveBPFLinkKprobeMulti(), "both": features.HaveBPFLinkKprobeSession()}
+	for name, these := range selectors {
+		if lacks[name] != nil {
+			t.Log(name, lacks[name])
+			continue
+		}
+		spec := spec.Copy()
+		for other := range spec.Programs {
+			if other != name {
+				delete(spec.Programs, other)
+			}
+		}
+		spec.Programs[name].AttachTo = ""
+		if name == "called" {
+			spec.Programs[name].SectionName = "uprobe"
+		}
+		c := newCollection(t, spec, nil)
+		if left := c.Left(); len(left) > 0 {
+			t.Errorf("%s is left to the caller", left)
+		}
+		for _, selector := range these {
+			a, err := c.AttachProgram(t.Context(), name, selector, nil)
+			if withoutKprobes() && name != "traced" && name != "called" {
+				if !errors.Is(err, ebpf.ErrNotSupported) {
+					t.Errorf("%s on a kernel without kprobes: %v", name, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s to %s: %v", name, selector, err)
+			}
+			count := func() (n uint64) {
+				t.Helper()
+				pid := int32(os.Getpid())
+				if name == "called" {
+					pid = int32(p.PID())
+				}
+				if err := c.Variables["pid"].Set(pid); err != nil {
+					t.Fatal(err)
+				}
+				var before, after [13]uint64
+				if err := c.Variables["seen"].Get(&before); err != nil {
+					t.Fatal(err)
+				}
+				f, err := os.Open(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f.Close()
+				p.Do("")
+				if err := c.Variables["seen"].Get(&after); err != nil {
+					t.Fatal(err)
+				}
+				return after[number[name]] - before[number[name]]
+			}
+			if n := count(); n == 0 {
+				t.Errorf("%s at %s did not run", name, selector)
+			}
+			if links, err := a.Links(); err != nil || len(links) != 1 || a.Plan().Attached() != 1 {
+				t.Errorf("%s at %s: %d links, error %v, %d sites attached; want one", name, selector, len(links), err, a.Plan().Attached())
+			} else {
+				links[0].Close()
+			}
+			if err := errors.Join(a.Close(), a.Wait(t.Context())); err != nil {
+				t.Error(err)
+			}
+			if n := count(); n != 0 {
+				t.Errorf("%s at %s ran %d times after Close", name, selector, n)
+			}
+		}
+		if name != "called" {
+			_, err := c.AttachProgram(t.Context(), name, these[0], &collection.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}})
+			if option := (*attach.OptionError)(nil); !errors.As(err, &option) {
+				t.Errorf("%s in one process: got error %v, want an OptionError", name, err)
+			}
 		}
 	}
 }

@@ -79,6 +79,6 @@ func (c *Collection) attachOwn(ctx context.Context, p *program) error {
 }
 
 // Left returns the names of the programs that the caller has to attach: neither Attach nor
-// AttachProgram does, because their sections are unknown or name nothing. A program in a section
+// AttachProgram does, because their sections are unknown, or are for one place and name none. A program in a section
 // that cilium/ebpf does not know, such as "fentry.multi/…" in its version 0.22, is not loaded either.
 func (c *Collection) Left() []string { return slices.Clone(c.left) }

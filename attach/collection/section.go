@@ -5,6 +5,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -12,9 +13,13 @@ import (
 type section struct {
 	kind     selector.Kind
 	session  bool       // one program for the entry of a function and the return from it
-	single   bool       // one that libbpf loads for one instruction, and users attach themselves if it names none
+	single   bool       // one that libbpf loads for one instruction, as perf events are
 	kernel   kernelLink // attaches to something of the kernel's; nil for sites of files
 	selector string     // as newTarget takes it, or what kernel takes; empty if the section names nothing
+
+	// links is the kind of link by which AttachProgram attaches to what a selector names; Auto for the
+	// collection's if the section is for files, and for none if it is for the kernel.
+	links link.Kind
 }
 
 // sections are the sections of programs that a collection attaches, without ".s".
@@ -25,15 +30,15 @@ var sections = map[string]section{
 	"uprobe.multi":     {kind: selector.Uprobe},
 	"uretprobe.multi":  {kind: selector.Uretprobe},
 	"uprobe.session":   {kind: selector.Uprobe, session: true},
-	"kprobe":           {kernel: kprobe},
-	"kretprobe":        {kernel: kretprobe},
-	"kprobe.multi":     {kernel: kprobes},
-	"kretprobe.multi":  {kernel: kretprobes},
-	"kprobe.session":   {kernel: kprobeSessions},
-	"ksyscall":         {kernel: ksyscall},
-	"kretsyscall":      {kernel: kretsyscall},
-	"tracepoint":       {kernel: tracepoint},
-	"tp":               {kernel: tracepoint},
+	"kprobe":           {kernel: kprobe, kind: selector.Kprobe, links: link.KernelPerf},
+	"kretprobe":        {kernel: kretprobe, kind: selector.Kretprobe, links: link.KernelPerf},
+	"kprobe.multi":     {kernel: kprobes, kind: selector.Kprobe, links: link.KernelMulti},
+	"kretprobe.multi":  {kernel: kretprobes, kind: selector.Kretprobe, links: link.KernelMulti},
+	"kprobe.session":   {kernel: kprobeSessions, kind: selector.Kprobe, session: true, links: link.KernelMulti},
+	"ksyscall":         {kernel: ksyscall, kind: selector.Kprobe, links: link.KernelPerf},
+	"kretsyscall":      {kernel: kretsyscall, kind: selector.Kretprobe, links: link.KernelPerf},
+	"tracepoint":       {kernel: tracepoint, kind: selector.Tracepoint, links: link.Tracepoint},
+	"tp":               {kernel: tracepoint, kind: selector.Tracepoint, links: link.Tracepoint},
 	"raw_tracepoint":   {kernel: rawTracepoint},
 	"raw_tp":           {kernel: rawTracepoint},
 	"raw_tracepoint.w": {kernel: rawTracepoint},
@@ -52,12 +57,15 @@ func sectionOf(p *ebpf.ProgramSpec) (s section, ok bool) {
 	name, optional := strings.CutPrefix(p.SectionName, "?")
 	name, _, _ = strings.Cut(name, "/")
 	s, ok = sections[strings.TrimSuffix(name, ".s")]
-	switch own := s.kernel != nil || s.single; {
-	case !ok || own && (p.AttachTo == "" || optional):
+	named := p.AttachTo != "" && !optional
+	switch {
+	case !ok || s.kernel != nil && !named && s.links == link.Auto:
 		return section{}, false
-	case s.kernel != nil:
+	case s.single && !named:
+		s.links = link.Perf // as it was compiled: the caller may also attach it by cilium/ebpf
+	case s.kernel != nil && named:
 		s.selector = p.AttachTo
-	case p.AttachTo != "" && !optional:
+	case named:
 		s.selector = s.prefix() + p.AttachTo
 	}
 	return s, true
@@ -73,7 +81,7 @@ func onUprobe(p *ebpf.ProgramSpec) bool {
 
 // prefix is what selectors of this kind begin with.
 func (s *section) prefix() string {
-	if s.kernel != nil || s.kind == selector.USDT {
+	if s.kind == selector.USDT {
 		return ""
 	}
 	return s.kind.String() + ":"
@@ -81,8 +89,13 @@ func (s *section) prefix() string {
 
 // takes returns what selectors of this kind look like.
 func (s *section) takes() string {
-	if s.kind == selector.USDT {
+	switch {
+	case s.kind == selector.USDT:
 		return "PROVIDER:NAME"
+	case s.kind == selector.Tracepoint:
+		return s.prefix() + "SYSTEM:EVENT"
+	case s.kind.InKernel():
+		return s.prefix() + "FUNC"
 	}
 	return s.prefix() + "PATH:FUNC"
 }

@@ -32,11 +32,10 @@ type target struct {
 // selectorFor returns a selector as newTarget takes it: one of the program's kind may lack
 // the word that says so.
 func selectorFor(p *program, expr string) string {
-	first, _, _ := strings.Cut(expr, ":")
-	if prefix := p.section.prefix(); prefix != "" && first != selector.Uprobe.String() && first != selector.Uretprobe.String() {
-		return prefix + expr
+	if first, _, _ := strings.Cut(expr, ":"); selector.IsKind(first) {
+		return expr
 	}
-	return expr
+	return p.section.prefix() + expr
 }
 
 // newTarget finds the sites that expr selects, and decides about them.
@@ -49,6 +48,11 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 	if err != nil {
 		return nil, &attach.SelectorError{Selector: expr, Err: err}
 	}
+	if sel.Kind == selector.Kprobe || sel.Kind == selector.Kretprobe {
+		if err := link.CheckKprobes(); err != nil {
+			return nil, err
+		}
+	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return nil, err
 	}
@@ -59,6 +63,10 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
 		t.procs.Close()
 		return nil, err
+	}
+	if err := t.plan.CheckKernel(c.kindOf(p).Slow()); err != nil && !o.Force {
+		t.procs.Close()
+		return nil, &attach.OptionError{Option: "Force", Err: err}
 	}
 	if p.shares(o.Target.PIDs) {
 		t.sharing = site.NewSharing(t.procs)

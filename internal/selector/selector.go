@@ -35,6 +35,10 @@ func (k Kind) String() string {
 	return kinds[k]
 }
 
+// IsKind reports whether a selector that begins with a word and a colon is of the kind that the word
+// names.
+func IsKind(word string) bool { return word != "" && slices.Contains(kinds[:], word) }
+
 // InFile reports whether such selectors name functions in files, or places in them.
 func (k Kind) InFile() bool { return k == Uprobe || k == Uretprobe }
 

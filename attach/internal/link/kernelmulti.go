@@ -9,6 +9,7 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/features"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,6 +60,9 @@ func (a *attempt) attachKernel(ctx context.Context, sites []int) error {
 	if whole := a.wholeError(err); whole != nil {
 		return whole
 	}
+	if errors.Is(err, unix.EINVAL) && a.Prog != nil && refusesKernelProgram(a.Prog, a.Session) {
+		return fmt.Errorf("attach to the kernel: the program was not loaded for kprobe_multi links, which need the attach type TraceKprobeMulti: %w", err)
+	}
 	if len(sites) == 1 {
 		a.outcomes[sites[0]] = kernelError(err)
 		return nil
@@ -68,6 +72,16 @@ func (a *attempt) attachKernel(ctx context.Context, sites []int) error {
 		return err
 	}
 	return a.attachKernel(ctx, sites[half:])
+}
+
+// refusesKernelProgram is [refusesProgram] for kprobe_multi links: the kernel would otherwise find no
+// function of this name.
+func refusesKernelProgram(prog *ebpf.Program, session bool) bool {
+	l, err := link.KprobeMulti(prog, link.KprobeMultiOptions{Symbols: []string{"no function"}, Session: session})
+	if err == nil {
+		l.Close()
+	}
+	return errors.Is(err, unix.EINVAL)
 }
 
 // kernelError explains why the kernel refused a function.
