@@ -210,6 +210,7 @@ func (t *tracing) plan(ctx context.Context, planner *plan.Planner, plan site.Pla
 	var kernel func(*reader.Probe) query.Hook
 	if t.programs != nil {
 		hook = hookOf(t.programs.kind)
+		hook.Sleeps = hook.Sleeps && o.Then == nil // programs that may sleep go on with no other
 		if t.programs.inKernel() {
 			kernel = t.programs.kernelHook
 			if err := t.programs.measureReturns(layout); err != nil {

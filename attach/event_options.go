@@ -27,6 +27,12 @@ type EventOptions struct {
 	// events begin with 32 bits, in the machine's byte order, whose highest is 0: a program's own
 	// records are known by setting it. A ring has the events of one session at a time.
 	Ring *ebpf.Map
+	// Then, unless it is nil, is a program of the caller's that the kernel runs at each event behind its
+	// record, with the same context, so that it sees what Target, [Options.Where] and Sample select,
+	// and may write to maps of its own. It has type Kprobe and, as [AttachProbes] says, the attach type
+	// for the kind of link, and does not sleep; bpf_get_attach_cookie returns nothing that concerns it.
+	// Then is for probes and functions of programs, not of the kernel.
+	Then *ebpf.Program
 	// MaxString is the number of bytes that events keep of each string or byte
 	// slice; 0 means 1024. Records with several strings may keep fewer.
 	MaxString int
@@ -90,6 +96,9 @@ func (o *settings) checkEvents() error {
 	if err := o.checkRing(); err != nil {
 		return optionError("Ring", err)
 	}
+	if err := o.checkThen(); err != nil {
+		return optionError("Then", err)
+	}
 	switch {
 	case o.RingSize < 0 || o.RingSize > maxRingSize:
 		return optionError("RingSize", fmt.Errorf("%d is not between 0 and %d bytes", o.RingSize, maxRingSize))
@@ -116,6 +125,18 @@ func (o *settings) checkEvents() error {
 		return optionError("Omit", fmt.Errorf("%#x is not a set of OmitTime, OmitProcess and OmitComm", uint8(o.Omit)))
 	case o.Omit&OmitProcess != 0 && o.Stack > 0:
 		return optionError("Omit", errors.New("the functions of a stack are named by its process"))
+	}
+	return nil
+}
+
+// checkThen returns why the option Then cannot be used.
+func (o *settings) checkThen() error {
+	switch {
+	case o.Then == nil:
+	case o.Then.Type() != ebpf.Kprobe:
+		return fmt.Errorf("the program has type %v, and has to have %v", o.Then.Type(), ebpf.Kprobe)
+	case o.Target.Via != ViaAny && o.Target.Via != ViaKernel || len(o.Target.Recordings) > 0:
+		return errors.New("only the kernel runs it: leave Target.Via unset")
 	}
 	return nil
 }

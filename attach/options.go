@@ -247,7 +247,7 @@ func (o *Options) settings(events *EventOptions) (*settings, error) {
 		return nil, err
 	}
 	out.Target, err = out.Target.checked()
-	if out.Signal.Number != 0 || out.Ring != nil {
+	if out.Signal.Number != 0 || out.Ring != nil || out.Then != nil {
 		out.Target.Via = ViaKernel
 	}
 	return out, err

@@ -125,6 +125,15 @@ func (p *programs) makeMaps(b *batch) (err error) {
 			return &OptionError{"Ring", err}
 		}
 	}
+	switch {
+	case o.Then == nil:
+	case p.inKernel():
+		return &OptionError{"Then", errors.New("it runs at no sites of the kernel, whose programs are of other types")}
+	default:
+		if err := p.maps.AddThen(o.Then, p.kind.ProgramType(), p.kind.AttachType()); err != nil {
+			return &OptionError{"Then", err}
+		}
+	}
 	if layout != nil && bound(b.schemas) {
 		if err := p.addGroups(p.maps, layout, b.schemas); err != nil {
 			return err

@@ -57,7 +57,7 @@ func fakeRefs() *codegen.Refs {
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Interface().(type) {
 		case *ebpf.Map:
-			if name := v.Type().Field(i).Name; name != "Process" && name != "Processes" && name != "Gate" {
+			if name := v.Type().Field(i).Name; name != "Process" && name != "Processes" && name != "Gate" && name != "Then" {
 				fill(f)
 			}
 		case [2]*ebpf.Map:

@@ -4,6 +4,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 
 	"github.com/go-usdt/usdt/attach/internal/query"
+	"github.com/go-usdt/usdt/internal/kernel"
 )
 
 // emitRecord records the event.
@@ -47,6 +48,7 @@ func (g *generator) emitFixed() {
 		asm.FnRingbufSubmit.Call(),
 	)
 	g.sendSignal()
+	g.emit(kernel.TailCall(regContext, g.refs.Then)...)
 	g.emit(asm.Ja.Label("exit"))
 	if g.sig.Signal != 0 {
 		g.label(full)
@@ -87,6 +89,7 @@ func (g *generator) emitVariable() {
 	g.emit(asm.Ja.Label("lost"))
 	g.label(sent)
 	g.sendSignal()
+	g.emit(kernel.TailCall(regContext, g.refs.Then)...)
 	g.emit(asm.Ja.Label("exit"))
 	if g.sig.Filters() && !early || g.sig.Signal != 0 {
 		g.label(unwanted)

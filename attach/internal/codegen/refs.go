@@ -37,4 +37,6 @@ type Refs struct {
 	StartArgs *ebpf.Map            // arguments, or records, that starts keep, by key and number
 	Calls     kernel.CallFunctions // that programs for calls need
 	Times     *ebpf.Map            // of pairs that are recorded, see TimesSpec; nil unless asked for
+
+	Then *ebpf.Map // of one program, which runs behind each record; nil for none
 }

@@ -146,7 +146,7 @@ func (m *Maps) LeaveProcess(pid int) error {
 func (m *Maps) Stop() error { return Turn(m.Stopped, 1, 0) }
 
 func (m *Maps) Close() error {
-	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Process, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Times, m.Faults} {
+	for _, e := range []*ebpf.Map{m.Ring, m.Counters, m.Scratch, m.Process, m.Processes, m.Stopped, m.Groups[0], m.Groups[1], m.Stacks[0], m.Stacks[1], m.Other, m.Control, m.Zeros, m.Bounds, m.Starts, m.StartArgs, m.Times, m.Faults, m.Then} {
 		if e != nil {
 			e.Close()
 		}
