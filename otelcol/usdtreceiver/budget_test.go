@@ -85,6 +85,7 @@ func TestSampled(t *testing.T) {
 func TestSuspended(t *testing.T) {
 	for name, trace := range map[string]usdtreceiver.Trace{
 		"events":    {MaxEventsPerSecond: 1, Logs: &usdtreceiver.Logs{}},
+		"bytes":     {MaxEventsPerSecond: 1e6, MaxBytesPerSecond: 1, Logs: &usdtreceiver.Logs{}},
 		"processor": {MaxCPUPercent: 1e-6, Metrics: &usdtreceiver.Metrics{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func (n *nest) each(what func(all []*nested, s *nested) (give, forget bool)) {
 	var out []*span
 	nests.mu.Lock()
 	for at, all := range nests.threads {
-		kept := make([]*nested, 0, len(all))
+		kept, gone := make([]*nested, 0, len(all)), map[*nested]bool{}
 		for _, s := range all {
 			give, forget := false, false
 			if s.of == n {
@@ -109,11 +109,18 @@ func (n *nest) each(what func(all []*nested, s *nested) (give, forget bool)) {
 				s.given = true
 				out = append(out, s.span)
 			}
-			if !forget {
+			if forget {
+				gone[s] = true
+			} else {
 				kept = append(kept, s)
 			}
 		}
-		nests.n -= len(all) - len(kept)
+		for _, s := range kept {
+			if !s.settled && gone[around(all, s)] { // of a trace that waits for longer
+				settle(all, s)
+			}
+		}
+		nests.n -= len(gone)
 		if nests.threads[at] = kept; len(kept) == 0 {
 			delete(nests.threads, at)
 		}
