@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,9 +56,22 @@ func TestTranslated(t *testing.T) {
 		{"uprobe:" + program + ":main", []string{"sh", "-c", "exec " + emulator + " " + program}, refused},
 	} {
 		cmd := exec.Command(filepath.Join(dir, "sdttrace"), append([]string{"count", test.probe, "--"}, test.command...)...)
-		cmd.Stdin = strings.NewReader("12")
-		out, _ := cmd.CombinedOutput()
-		said := string(out)
+		out := new(tracee.Output)
+		cmd.Stdout, cmd.Stderr = out, out
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(stdin, "12")
+		if test.want == refused { // the program must not be gone before it is looked at
+			out.Await(t, refused)
+		}
+		stdin.Close()
+		cmd.Wait()
+		said := out.String()
 		// Where nothing can be attached to, sdttrace ends the command at once.
 		if alive := strings.Contains(said, "fired 6") || strings.Contains(said, "no site could be attached to"); !alive || strings.Contains(said, "trap") || !strings.Contains(said, test.want) {
 			t.Errorf("%q said\n%s", cmd.Args[1:], said)

@@ -28,11 +28,16 @@ func (pl *Planner) translates(s *site) {
 		if t = (translator{s.pid, procfs.Translator(s.pid)}); t.by == "" || err == nil && os.SameFile(exe, s.object.Info) {
 			return // the translator's own code is not translated
 		}
-	} else if id, err := procfs.IDOf(s.object.File); err == nil {
+	} else {
 		if pl.translated == nil {
 			pl.translated = translatedFiles()
 		}
-		t = pl.translated[id]
+		if len(pl.translated) == 0 {
+			return // as on most machines
+		}
+		if id, err := procfs.IDOf(s.object.File); err == nil {
+			t = pl.translated[id]
+		}
 	}
 	if t.by != "" {
 		s.Reason = fmt.Errorf("process %d runs its code by %s, which would translate the breakpoint as well, and the process would end by SIGTRAP: %w", t.pid, t.by, ErrUnsafe)
