@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -61,5 +62,28 @@ func TestTracepoints(t *testing.T) {
 	}
 	if code := sdttrace("__complete", "count", "tracepoint:sched:sched_switc"); code != 0 || !strings.HasPrefix(stdout.String(), "tracepoint:sched:sched_switch\n") {
 		t.Errorf("completion: exit code %d, prints %s", code, &stdout)
+	}
+}
+
+// TestFirstInstruction has the kernel's events alone trace a command from its first instruction, and
+// events beside other probes say that they begin later.
+func TestFirstInstruction(t *testing.T) {
+	needs.Root(t)
+	needs.Tracepoints(t)
+	needs.C(t)
+	program := filepath.Join(t.TempDir(), "linked")
+	if err := os.WriteFile(program+".c", []byte("#include <unistd.h>\nint main(void) { return getppid() == 0; }"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	needs.Run(t, "gcc", "-O1", "-o", program, program+".c")
+	var stdout, stderr strings.Builder
+	sdttrace := executed(t, &stdout, &stderr)
+	const open, late = "tracepoint:syscalls:sys_enter_openat", "the command is traced from when its dynamic linker has loaded its libraries"
+	code := sdttrace("count", "--by", "filename", open, "--", program)
+	if code != 0 || !regexp.MustCompile(`(?m)^ +1 +"[^"]*/libc\.so`).MatchString(stdout.String()) || strings.Contains(stderr.String(), late) {
+		t.Errorf("exit code %d, prints %s%s, want the libc that the dynamic linker opens", code, &stdout, &stderr)
+	}
+	if code := sdttrace("count", open, "uprobe:"+program+":main", "--", program); code != 0 || !strings.Contains(stderr.String(), late) {
+		t.Errorf("exit code %d, prints %s%s, want %s", code, &stdout, &stderr, late)
 	}
 }

@@ -32,18 +32,27 @@ type Command struct {
 	err   error // of its end, once ended is closed
 	hold  *hold
 	await func() // begins to wait for the end of one that offers its probes; nil of others
+	how   How
+}
+
+// How is how a program is started.
+type How struct {
+	User         bool // its probes are traced without the kernel
+	InBackground bool // the terminal is in use: the program reads nothing
+	// Bare says that only the kernel's functions and tracepoints are traced: nothing of the program has
+	// to be mapped, so it is stopped before its first instruction, which is its dynamic linker's.
+	Bare bool
 }
 
 // endGrace is how long a command has to end after SIGTERM.
 const endGrace = 5 * time.Second
 
 // startTraced starts a program and stops it before its own code and the constructors of
-// the libraries that it is linked with, which are mapped and relocated then. Its output
-// goes to stderr. inBackground says that the terminal is
-// in use: the program reads nothing.
-func startTraced(args []string, inBackground bool, stderr io.Writer) (*Command, error) {
-	c := &Command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
-	c.useFiles(inBackground, stderr)
+// the libraries that it is linked with, which are mapped and relocated then; or see [How]. Its
+// output goes to stderr.
+func startTraced(args []string, how How, stderr io.Writer) (*Command, error) {
+	c := &Command{cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{}), how: how}
+	c.useFiles(how.InBackground, stderr)
 	c.hold = newHold(c)
 	c.cmd.Env = c.hold.environment()
 	started := make(chan error)
@@ -105,7 +114,7 @@ func startUnblocked(cmd *exec.Cmd) error {
 
 // stopAtStart lets the process, which stands still behind its exec, go on until its
 // libraries are ready, or to its entry point if it has no dynamic linker: an attached
-// program stops it there by a signal.
+// program stops it there by a signal. A bare one stays where it is.
 func (c *Command) stopAtStart() error {
 	pid := c.PID()
 	var status syscall.WaitStatus
@@ -114,6 +123,16 @@ func (c *Command) stopAtStart() error {
 	}
 	if !status.Stopped() {
 		return errors.New("it ended before its exec")
+	}
+	if c.how.Bare {
+		// It takes the signal when it is let go on, before it returns from exec.
+		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+			return fmt.Errorf("stop it: %w", err)
+		}
+		if err := syscall.PtraceDetach(pid); err != nil {
+			return fmt.Errorf("continue it: %w", err)
+		}
+		return c.awaitStop()
 	}
 	startup, err := gate.StartupOf(pid)
 	c.hold.passed = err

@@ -195,6 +195,9 @@ func (h *hold) missed(took time.Duration) {
 }
 
 func (h *hold) linker() {
+	if h.c.how.Bare {
+		return // nothing of libraries is traced
+	}
 	if err := h.gate.Linker(); err != nil && !errors.Is(err, os.ErrNotExist) {
 		h.remark("libraries that the command loads later are attached to some milliseconds late: %v", err)
 	}

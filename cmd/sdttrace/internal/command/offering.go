@@ -22,13 +22,13 @@ const module = "github.com/go-usdt/usdt"
 // Start starts a program and holds it, see [command.Begin]. Its output goes to stderr. Stopping
 // it where its own code begins takes privileges. If these are missing, a program that can offer
 // its probes is not stopped: its providers wait for this process when they have loaded probes.
-func Start(args []string, user, inBackground bool, stderr io.Writer) (*Command, error) {
-	if user {
-		return startOffering(args, inBackground, stderr)
+func Start(args []string, how How, stderr io.Writer) (*Command, error) {
+	if how.User {
+		return startOffering(args, how.InBackground, stderr)
 	}
-	c, err := startTraced(args, inBackground, stderr)
+	c, err := startTraced(args, how, stderr)
 	if missing := (*attach.PrivilegeError)(nil); errors.As(err, &missing) && declares(args[0]) {
-		return startOffering(args, inBackground, stderr)
+		return startOffering(args, how.InBackground, stderr)
 	}
 	return c, err
 }
