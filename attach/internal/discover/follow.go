@@ -51,7 +51,7 @@ type Look func(context.Context) (Sites, error)
 
 // Listen has Follow notice what processes map, if the kernel reports that to this process.
 // Scans find the rest.
-func (d *Search) Listen() { d.news, _ = maplog.OpenNews(d.procs.PIDs) }
+func (d *Search) Listen() { d.news, _ = maplog.OpenNews(d.procs.PIDs, d.Exe != "") }
 
 // Follow calls scan at intervals until ctx is done and, after Listen, soon after a process has
 // mapped code of a file for the first time. It then calls the function that scan returns, whose

@@ -18,7 +18,8 @@ type News struct {
 	C    chan struct{} // has a value when Take has something
 	once sync.Once
 
-	known map[codeFile]bool // of who reads reports
+	known    map[codeFile]bool // of who reads reports
+	programs map[int]string    // what processes have executed since, "" until it is mapped; nil if that does not matter
 
 	mu      sync.Mutex // of what follows
 	mappers []Mapper
@@ -28,6 +29,7 @@ type News struct {
 // codeFile is a file with code; its pid is 0 where all processes count.
 type codeFile struct {
 	pid               int
+	program           string // that the process has executed, where that matters
 	device            uint64
 	inode, generation uint64
 }
@@ -39,10 +41,14 @@ type Mapper struct {
 	Since time.Time // the first of them
 }
 
-// OpenNews returns news of these processes, or of all if there are none. The error says why the
-// kernel does not report mappings to this process.
-func OpenNews(pids []int) (*News, error) {
+// OpenNews returns news of these processes, or of all if there are none. byProgram says that a file
+// counts again when a process maps it that runs another program, whose path is then among its Paths.
+// The error says why the kernel does not report mappings to this process.
+func OpenNews(pids []int, byProgram bool) (*News, error) {
 	n := &News{C: make(chan struct{}, 1), known: map[codeFile]bool{}, only: only(pids)}
+	if byProgram {
+		n.programs = map[int]string{}
+	}
 	if err := shared.join(n); err != nil {
 		return nil, err
 	}
@@ -58,6 +64,11 @@ func (n *News) take(h *happening, at time.Time) {
 		n.lost = true
 	case h.what == unix.PERF_RECORD_COMM && n.only != nil:
 		maps.DeleteFunc(n.known, func(f codeFile, _ bool) bool { return f.pid == h.pid })
+	case h.what == unix.PERF_RECORD_COMM && n.programs != nil:
+		if len(n.programs) >= maxFiles {
+			clear(n.programs)
+		}
+		n.programs[h.pid] = ""
 	case h.what == unix.PERF_RECORD_MMAP2 && h.mapped.file.regular():
 		n.note(h, at)
 	}
@@ -82,7 +93,13 @@ func (n *News) note(h *happening, at time.Time) {
 	if len(n.only) > 0 {
 		f.pid = h.pid
 	}
-	if n.known[f] {
+	path := strings.TrimSuffix(h.mapped.file.path, deleted)
+	program, executed := n.programs[h.pid]
+	if executed && program == "" { // it is mapped first
+		program = path
+		n.programs[h.pid] = path
+	}
+	if f.program = program; n.known[f] {
 		return
 	}
 	if len(n.known) >= maxFiles {
@@ -97,8 +114,11 @@ func (n *News) note(h *happening, at time.Time) {
 		}
 		i = len(n.mappers)
 		n.mappers = append(n.mappers, Mapper{PID: h.pid, Since: at})
+		if program != "" && program != path {
+			n.mappers[i].Paths = []string{program}
+		}
 	}
-	n.mappers[i].Paths = append(n.mappers[i].Paths, strings.TrimSuffix(h.mapped.file.path, deleted))
+	n.mappers[i].Paths = append(n.mappers[i].Paths, path)
 }
 
 // maxMappers bounds the processes that wait for Take: more are looked for among all.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -15,7 +17,7 @@ import (
 // the kernel then marks in the records of other events.
 func TestNewsBesideLog(t *testing.T) {
 	openLog(t, nil)
-	n, err := OpenNews(nil)
+	n, err := OpenNews(nil, false)
 	if err != nil {
 		needs.Skip(t, "%v", err)
 	}
@@ -27,7 +29,7 @@ func TestNewsBesideLog(t *testing.T) {
 // TestNewsShared has several readers of the same reports: each has all news since it was opened, until it
 // is closed, and the kernel reports once.
 func TestNewsShared(t *testing.T) {
-	first, err := OpenNews(nil)
+	first, err := OpenNews(nil, false)
 	if err != nil {
 		needs.Skip(t, "%v", err)
 	}
@@ -35,14 +37,14 @@ func TestNewsShared(t *testing.T) {
 	rings := len(shared.rings)
 	var more []*News
 	for range 5 {
-		n, err := OpenNews(nil)
+		n, err := OpenNews(nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer n.Close()
 		more = append(more, n)
 	}
-	of, err := OpenNews([]int{os.Getpid()})
+	of, err := OpenNews([]int{os.Getpid()}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func TestNewsShared(t *testing.T) {
 	for range 4 {
 		turns.Go(func() {
 			for range 20 {
-				if n, err := OpenNews(nil); err != nil {
+				if n, err := OpenNews(nil, false); err != nil {
 					t.Error(err)
 				} else {
 					n.Close()
@@ -125,4 +127,40 @@ func awaitNews(t *testing.T, n *News, paths ...string) {
 			}
 		}
 	}
+}
+
+// TestNewsByProgram reports a file once for each program whose processes map it, with the program.
+func TestNewsByProgram(t *testing.T) {
+	n := &News{C: make(chan struct{}, 1), known: map[codeFile]bool{}, programs: map[int]string{}}
+	exec := func(pid int) { n.take(&happening{what: unix.PERF_RECORD_COMM, pid: pid}, time.Time{}) }
+	mapped := func(pid int, path string, inode uint64) {
+		n.take(&happening{what: unix.PERF_RECORD_MMAP2, pid: pid, mapped: mapping{file: file{path: path, inode: inode}}}, time.Time{})
+	}
+	check := func(want ...Mapper) {
+		t.Helper()
+		got, _ := n.Take()
+		if !slices.EqualFunc(got, want, func(a, b Mapper) bool { return a.PID == b.PID && slices.Equal(a.Paths, b.Paths) }) {
+			t.Errorf("mappers %v, want %v", got, want)
+		}
+	}
+	exec(1)
+	mapped(1, "/bin/a", 1)
+	check(Mapper{PID: 1, Paths: []string{"/bin/a"}})
+	mapped(1, "/lib/c", 3)
+	check(Mapper{PID: 1, Paths: []string{"/bin/a", "/lib/c"}})
+	exec(2)
+	mapped(2, "/bin/b", 2)
+	mapped(2, "/lib/c", 3)
+	check(Mapper{PID: 2, Paths: []string{"/bin/b", "/lib/c"}})
+	exec(3)
+	mapped(3, "/bin/b", 2)
+	mapped(3, "/lib/c", 3)
+	check()
+	exec(3)
+	mapped(3, "/bin/a", 1)
+	mapped(3, "/lib/c", 3)
+	mapped(3, "/lib/d", 4)
+	check(Mapper{PID: 3, Paths: []string{"/bin/a", "/lib/d"}})
+	mapped(4, "/lib/d", 4) // which has executed its program before
+	check(Mapper{PID: 4, Paths: []string{"/lib/d"}})
 }
