@@ -150,8 +150,11 @@ func (v *entrance) read(data []byte) {
 			fn = n
 		case e.depth == 1 && e.tag == tagFormalParameter && len(in)+len(out) < maxMembers:
 			p := parameter{node: n, name: v.text(n, attrName), typ: v.typeOf(n)}
+			again := func(q parameter) bool { return q.name == p.name && p.name != "" && p.name != "_" }
 			if _, result := v.attribute(n, attrVarParameter); result.num != 0 && v.abi.golang {
-				out = append(out, p)
+				if !slices.ContainsFunc(out, again) { // the compiler writes results of a function with defers twice
+					out = append(out, p)
+				}
 			} else {
 				in = append(in, p)
 			}

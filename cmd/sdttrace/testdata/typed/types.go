@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 )
 
 type conn struct {
@@ -85,6 +86,18 @@ func fails(err, none error, what, nothing any, in fmt.Stringer) (error, any) {
 	return none, err
 }
 
+var lock sync.Mutex
+
+//go:noinline
+func deferred(n int, name string) (string, error) {
+	lock.Lock()
+	defer lock.Unlock()
+	if n > 3 {
+		return name, errClosed
+	}
+	return "", nil
+}
+
 var sink int
 
 func main() {
@@ -96,6 +109,7 @@ func main() {
 	s.close(true)
 	largest[int8](-3, 4)
 	levels(High, 2)
+	deferred(4, "late")
 	fails(&refused{1}, nil, conn{port: 443}, nil, nil)
 	fmt.Fprintln(os.Stderr, sink)
 }
