@@ -31,6 +31,7 @@ type Costs struct {
 	mu      sync.Mutex            // of what follows
 	holders []int                 // processes whose CPU time is read
 	seen    map[int]bool          // processes that have been looked at
+	young   map[int]bool          // processes that have started since tracing began
 	before  map[int]time.Duration // CPU time when tracing began, by process
 	now     map[int]time.Duration
 	began   uint64 // ticks since the machine was started
@@ -61,7 +62,7 @@ const findEvery = 10
 // processes that have mapped files of the plan.
 func (c *Costs) Begin(pids []int, plan func() attach.Plan) {
 	c.named, c.plan = pids, plan
-	c.before, c.now = map[int]time.Duration{}, map[int]time.Duration{}
+	c.before, c.now, c.young = map[int]time.Duration{}, map[int]time.Duration{}, map[int]bool{}
 	c.began = ticks()
 	c.find()
 	c.look()
@@ -115,7 +116,7 @@ func (c *Costs) findNew() {
 	}
 	c.holders = append(c.holders, holders(c.plan(), started)...)
 	for _, pid := range started {
-		c.seen[pid] = true
+		c.seen[pid], c.young[pid] = true, true
 	}
 }
 
@@ -135,7 +136,7 @@ func (c *Costs) look() {
 // count whole.
 func (c *Costs) leaveOld() {
 	for pid := range c.now {
-		if _, ok := c.before[pid]; ok {
+		if _, ok := c.before[pid]; ok || c.young[pid] { // which may have ended
 			continue
 		}
 		if started, err := procfs.StartTime(pid); err != nil || started < c.began {
