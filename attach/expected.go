@@ -69,29 +69,31 @@ func (t *tracing) unmet(plan site.Plan, schemas []*bind.Schema, layout *bind.Lay
 // misfit returns why all sites of some selector were left out, if there is such a
 // selector: what the caller asks for does not fit any of them.
 func (t *tracing) misfit(plan site.Plan, schemas []*bind.Schema) error {
+	if !slices.Contains(t.fitted, false) {
+		return nil
+	}
+	var left []int
+	for i := range plan {
+		misfit, ok := plan[i].Reason.(*bind.Misfit)
+		if ok && errors.Is(misfit, bind.ErrBothRoles) {
+			return misfit.Err
+		}
+		if ok {
+			left = append(left, i)
+		}
+	}
 	for s := range t.selectors {
+		names := func(i int) bool { return discover.Selects(&t.selectors[s], &plan[i].Probe) }
+		for i := 0; i < len(plan) && !t.fitted[s]; i++ {
+			if names(i) {
+				t.seen[s], t.fitted[s] = true, schemas[i] != nil
+			}
+		}
 		if t.fitted[s] {
 			continue
 		}
-		var misfit *bind.Misfit
-		for i := range plan {
-			if !discover.Selects(&t.selectors[s], &plan[i].Probe) {
-				continue
-			}
-			t.seen[s] = true
-			if schemas[i] != nil {
-				t.fitted[s] = true
-			}
-			at, ok := plan[i].Reason.(*bind.Misfit)
-			if ok && errors.Is(at, bind.ErrBothRoles) {
-				return at.Err
-			}
-			if ok && misfit == nil {
-				misfit = at
-			}
-		}
-		if !t.fitted[s] && misfit != nil {
-			return misfit.Err
+		if first := slices.IndexFunc(left, names); first >= 0 {
+			return plan[left[first]].Reason.(*bind.Misfit).Err
 		}
 	}
 	return nil

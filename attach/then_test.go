@@ -64,36 +64,38 @@ func TestThen(t *testing.T) {
 	}
 	opts := attach.Options{Target: attach.Target{PIDs: []int{os.Getpid()}}, Where: "n % 2 == 1"}
 	for _, kind := range []struct {
+		name string
 		link attach.LinkKind
 		at   ebpf.AttachType
-	}{{attach.MultiLink, ebpf.AttachTraceUprobeMulti}, {attach.PerfLink, ebpf.AttachNone}} {
-		opts.Link = kind.link
-		for _, name := range []string{"plain", "text"} {
-			found := live.Probe(t, os.Getpid(), "then:"+name)
-			prog, sum := adder(t, &found, kind.at)
-			s, err := attach.OpenEvents(t.Context(), []string{"then:" + name}, &attach.EventOptions{Then: prog}, &opts)
-			if errors.Is(err, ebpf.ErrNotSupported) || errors.Is(err, os.ErrPermission) {
-				t.Log(err)
-				continue
+	}{{"multi", attach.MultiLink, ebpf.AttachTraceUprobeMulti}, {"perf", attach.PerfLink, ebpf.AttachNone}} {
+		t.Run(kind.name, func(t *testing.T) {
+			opts := opts
+			opts.Link = kind.link
+			for _, name := range []string{"plain", "text"} {
+				found := live.Probe(t, os.Getpid(), "then:"+name)
+				prog, sum := adder(t, &found, kind.at)
+				s, err := attach.OpenEvents(t.Context(), []string{"then:" + name}, &attach.EventOptions{Then: prog}, &opts)
+				if err != nil {
+					needPrivileges(t, err)
+					needMulti(t, err)
+					t.Fatal(err)
+				}
+				fire()
+				if n := len(drain(t, s)); n != 5 {
+					t.Errorf("%d events of %s, want 5", n, name)
+				}
+				if got := sum(); got != 1+3+5+7+9 {
+					t.Errorf("the program at %s adds up %d, want 25", name, got)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+				fire()
+				if got := sum(); got != 25 {
+					t.Errorf("after Close it has added up %d", got)
+				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			fire()
-			if n := len(drain(t, s)); n != 5 {
-				t.Errorf("%d events of %s, want 5", n, name)
-			}
-			if got := sum(); got != 1+3+5+7+9 {
-				t.Errorf("the program at %s by %v adds up %d, want 25", name, kind.link, got)
-			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-			fire()
-			if got := sum(); got != 25 {
-				t.Errorf("after Close it has added up %d", got)
-			}
-		}
+		})
 	}
 }
 
