@@ -81,8 +81,9 @@ func ExampleProbeKind_InKernel() {
 	}
 	p := reader.Probe{Kind: reader.Kprobe, Kernel: reader.NewKernelFunction(func() reader.KernelTypes { return write })}
 	p.Name = "vfs_write"
+	p.Kernel.Form = func() string { return "two numbers of 8 bytes" }
 	describe(&p)
-	fmt.Println(p.ArgsText())
+	fmt.Println(p.ArgsText(), "as", p.Kernel.Form())
 	handle := reader.Function{Typed: &reader.Typed{
 		Known:     true,
 		Arguments: []reader.Variable{{Name: "req.path", Type: "char *", Kind: reader.String, Behind: true, Argument: true}, {Name: "req.level", Type: "unsigned int", Kind: reader.Uint, Size: 4, Behind: true, Bits: 5, BitsAbove: 3}},
@@ -99,7 +100,7 @@ func ExampleProbeKind_InKernel() {
 	// kprobe vfs_write ssize_t vfs_write(struct file *file, size_t count)
 	//   file struct file * 8 <nil>
 	//   count size_t 8 <nil>
-	// 8@%rdi 8@%rsi
+	// 8@%rdi 8@%rsi as two numbers of 8 bytes
 	// uprobe handle
 	//   req.path char * behind a pointer: true bit: 0 [] 0 0
 	//   req.level unsigned int behind a pointer: true bit: 0 [] 0 0

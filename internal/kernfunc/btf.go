@@ -51,7 +51,8 @@ type types struct {
 	functions map[string]uint32 // types by name, 0 for several ones that differ
 
 	mu     sync.Mutex
-	params map[uint32]Param // by type: arguments that have been asked for, without their names
+	params map[uint32]Param  // by type: arguments that have been asked for, without their names
+	forms  map[uint32]string // of functions, by their types
 }
 
 var errBTF = errors.New("malformed BTF")

@@ -60,6 +60,8 @@ type Binder struct {
 	castsSeen []*[]*discover.Cast
 	callers   map[string]*symbols.Callers // by path, nil if they are not known
 	tolerant  bool                        // see bindOthers
+	complete  bool                        // schemas have their fields, see alike
+	later     *Binder                     // which binds the fields that schemas lack
 }
 
 // schemaKey identifies the argument forms of a site.
@@ -111,9 +113,12 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	if p.Kind.InKernel() && b.KernelHook != nil {
 		key.hook = b.KernelHook(p)
 	}
+	form := b.formOf(p)
 	switch {
 	case b.leavesKernel(p):
 		key.args = ""
+	case form != "":
+		key.args = form
 	case p.Kernel != nil:
 		key.args, key.probe = p.ArgsText(), kernelKey(p)
 	case b.known(p) != nil:
@@ -126,6 +131,9 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		}
 	}
 	if sc := b.schemas[key]; sc != nil && s.Saved == nil {
+		if form != "" {
+			return b.alike(sc, s), nil
+		}
 		return sc, nil
 	}
 	sc, err := b.fields(s)

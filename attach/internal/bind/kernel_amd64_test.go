@@ -138,3 +138,70 @@ func TestKernelLayouts(t *testing.T) {
 		t.Errorf("the field %+v, want wait, a bool of a byte", f)
 	}
 }
+
+// TestKernelLater binds functions of the kernel for events of all arguments. Functions of one form share what
+// programs read; the later ones are described when somebody decodes their records, and then have the fields
+// that they have if each is bound by itself.
+func TestKernelLater(t *testing.T) {
+	asked := map[string]int{}
+	plan := func(forms bool) (plan site.Plan) {
+		for i, f := range []struct {
+			form string
+			reader.KernelTypes
+		}{
+			{"a", reader.KernelTypes{Args: "-4@%rdi 8@%rsi", Params: []reader.KernelParam{{Name: "fd", Type: "int", Size: 4, Signed: true}, {Name: "n", Type: "size_t", Size: 8}}}},
+			{"a", reader.KernelTypes{Args: "-4@%rdi 8@%rsi", Params: []reader.KernelParam{{Name: "mode", Type: "int", Size: 4, Signed: true}, {Name: "len", Type: "u64", Size: 8}}}},
+			{"b", reader.KernelTypes{Args: "8@%rdi", Params: []reader.KernelParam{{Name: "file", Type: "struct file *", Size: 8, Pointer: true}}}},
+			{"", reader.KernelTypes{Err: errors.New("nothing is known")}},
+		} {
+			name := fmt.Sprint("f", i)
+			k := reader.NewKernelFunction(func() reader.KernelTypes { asked[name]++; return f.KernelTypes })
+			if forms {
+				k.Form = func() string { return f.form }
+			}
+			plan = append(plan, site.Site{Report: site.Report{Probe: reader.Probe{
+				Kind: reader.Kprobe, Kernel: k, Machine: elf.EM_X86_64, Class: elf.ELFCLASS64, Offset: uint64(i),
+				Note: notes.Note{Provider: "vmlinux", Name: name},
+			}}})
+		}
+		return plan
+	}
+	where, err := filter.Parse("len > 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook := func(*reader.Probe) query.Hook { return query.Hook{Type: ebpf.Kprobe, Kernel: true} }
+	bound := func(forms bool, b Binder) []*Schema {
+		b.KernelHook, b.MaxString, b.Args.All = hook, 128, true
+		schemas, err := All(t.Context(), plan(forms), &b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schemas
+	}
+	each, later := bound(false, Binder{}), []*Schema(nil)
+	clear(asked)
+	later = bound(true, Binder{})
+	if asked["f0"] != 1 || asked["f1"] != 0 {
+		t.Errorf("asked for the types of %v, want those of the first of each form", asked)
+	}
+	if later[0].Sig != later[1].Sig || later[0].Sig == later[2].Sig {
+		t.Error("functions of one form, or of two, have the wrong program")
+	}
+	for i, sc := range later {
+		whole := sc.Whole()
+		if got, want := fmt.Sprintf("%+v %v %v", whole.Fields, whole.Places, whole.Layout), fmt.Sprintf("%+v %v %v", each[i].Fields, each[i].Places, each[i].Layout); got != want {
+			t.Errorf("site %d: got %s, want %s", i, got, want)
+		}
+		if whole.Sig != sc.Sig || sc.Whole() != whole {
+			t.Errorf("site %d: its signature is another, or it is bound twice", i)
+		}
+	}
+	if asked["f1"] != 1 {
+		t.Errorf("asked %d times for the types of the second of a form", asked["f1"])
+	}
+	clear(asked)
+	if schemas := bound(true, Binder{Condition: where}); schemas[0] != nil || schemas[1] == nil || asked["f1"] != 1 {
+		t.Errorf("with a condition: %v, asked %v, want the second function alone", schemas, asked)
+	}
+}

@@ -57,9 +57,14 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 		}
 	}
 	var shared query.Index[*query.Signature]
-	seen := map[*Schema]bool{}
+	seen, of := map[*Schema]bool{}, map[*query.Signature]*query.Signature{} // of schemas without fields
 	for _, sc := range schemas {
 		if sc == nil || seen[sc] {
+			continue
+		}
+		was := sc.Sig
+		if same := of[was]; same != nil && sc.whole != nil {
+			sc.share(same)
 			continue
 		}
 		seen[sc] = true
@@ -71,6 +76,7 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 		} else {
 			shared.Put(sc.Sig, sc.Sig)
 		}
+		of[was] = sc.Sig
 	}
 	return schemas, nil
 }
