@@ -78,6 +78,11 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	stderr = &remark.SerialWriter{W: printable.Writer(to.screen.Above(printable.Behind(stderr)))}
 	to.stderr = stderr
 	if len(f.command) > 0 {
+		if !f.children {
+			if err := command.MissingFile(traced); err != nil {
+				return err
+			}
+		}
 		c, err := command.Start(f.command, command.How{User: f.user, InBackground: f.inBackground, Bare: inKernel > 0 && inKernel == len(traced)}, commandOutput)
 		if err != nil {
 			return unattached(user, traced, err)
@@ -111,6 +116,12 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	s, show, err := d.open(ctx, probes, opts, to)
 	if err != nil {
 		return f.explained(unattached(user, traced, err))
+	}
+	if f.held != nil && !f.children && opts.Target.Via != attach.ViaLocal && len(s.NoMatch()) > 0 {
+		if err := command.LackingFile(ctx, traced); err != nil {
+			s.Close()
+			return f.explained(unattached(user, traced, err))
+		}
 	}
 	return f.follow(user, cancel, d, s, stderr, func() (err error) {
 		if f.out != "" && !d.writes() {

@@ -103,6 +103,11 @@ func (d *Search) noMatch(i int) error {
 	if d.privilege != nil {
 		return d.privilege
 	}
+	if path, ok := d.selectors[i].LiteralPath(); ok && searched == "in "+path {
+		if _, err := procfs.Stat(path); errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(d.troubles, func(err error) bool { return !errors.Is(err, fs.ErrNotExist) }) {
+			return fmt.Errorf("%w %s: %s does not exist", ErrNoMatch, sel, path)
+		}
+	}
 	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, searched)
 	what := cmp.Or(d.noLine(i), d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i]))
 	if what != "" && d.where == "" {

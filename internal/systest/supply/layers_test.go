@@ -117,7 +117,7 @@ cmd/sdtdump: internal/limits internal/sdtdump
 cmd/sdttrace/internal/page: event internal/grammar internal/printable reader symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
 cmd/sdttrace/internal/interrupt:
-cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/gate internal/procfs internal/program notes reader
+cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/gate internal/procfs internal/program internal/selector notes reader
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/typed notes prototype reader total
