@@ -60,6 +60,14 @@ func newHelpCommand(stdout io.Writer) *cobra.Command {
 					return c.Help()
 				}
 			}
+			if args[0] == "topics" {
+				var b strings.Builder
+				for _, name := range topics {
+					about, _ := topic(name)
+					fmt.Fprintf(&b, "%s\n", about)
+				}
+				return output.Error(helpTo(stdout, b.String()))
+			}
 			return usageError{fmt.Errorf("there is no help about %q: the topics are %s%s", args[0], strings.Join(topics, ", "), selector.Nearly(args[0], subjects(cmd.Root())))}
 		},
 	}
