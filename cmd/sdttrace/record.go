@@ -97,6 +97,9 @@ func (f *keeping) abandon(file *os.File) {
 // write writes the events of r until there are enough or no more.
 func (f *keeping) write(r *attach.Recorder, file *os.File, stderr io.Writer) error {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		if info.Size() > 0 && !f.quiet {
+			fmt.Fprintf(stderr, "sdttrace: this replaces the %d bytes that were in %s\n", info.Size(), f.out)
+		}
 		if err := file.Truncate(0); err != nil {
 			return err
 		}
