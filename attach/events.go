@@ -80,7 +80,7 @@ func (s *Session) Decode(rec []byte) (event.Event, error) {
 
 // CheckArgument returns why no site of the session has an argument at a path, as
 // [event.View.Argument] takes it; nil if one has, or if the session has no site yet.
-func (s *Session) CheckArgument(path string) error {
+func (s *stream) CheckArgument(path string) error {
 	var misfit error
 	sites := s.sites.Load()
 	for i, sc := range sites.Schemas {

@@ -127,7 +127,13 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
 		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
-		return p, func() error { return d.printSlow(p, to) }, err
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := d.fields.CheckPair(p, &d.meanings); err != nil {
+			return nil, nil, errors.Join(usageError{err}, p.Close())
+		}
+		return p, func() error { return d.printSlow(p, to) }, nil
 	}
 	d.by = d.meanings.Keys(d.by, []string{d.start, d.end})
 	l, err := attach.OpenLatency(ctx, d.start, d.end, &attach.LatencyOptions{

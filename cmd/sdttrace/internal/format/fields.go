@@ -91,9 +91,23 @@ func (f Fields) arguments() (names []string) {
 	return names
 }
 
+// Checked is a session whose sites have arguments.
+type Checked interface {
+	CheckArgument(path string) error
+	Plan() attach.Plan
+}
+
+// CheckPair is Check for pairs, which also have a latency.
+func (f Fields) CheckPair(s Checked, m *Meanings) error {
+	return Fields(slices.DeleteFunc(slices.Clone(f), func(name string) bool { return name == fieldLatency })).Check(s, m)
+}
+
+// fieldLatency is how long a pair took, an argument of pairs.
+const fieldLatency = "latency"
+
 // Check returns an error for an argument that none of the probes has which are known so far, and
 // that is none of the texts that stand for several.
-func (f Fields) Check(s *attach.Session, m *Meanings) error {
+func (f Fields) Check(s Checked, m *Meanings) error {
 	for _, path := range f.arguments() {
 		if err := s.CheckArgument(path); err != nil {
 			if why, ok := m.has(s.Plan(), path); why != "" {

@@ -62,7 +62,7 @@ func (f Fields) PickPair(pair *attach.Pair, readable bool) (*Picked, error) {
 	if ended {
 		p.Time, p.Stack = pair.End.Time, pair.End.Stack
 	}
-	p.Args = append(append([]event.Arg{{Name: "latency", Value: took}}, pair.Start.Args...), newArgs(pair)...)
+	p.Args = append(append([]event.Arg{{Name: fieldLatency, Value: took}}, pair.Start.Args...), newArgs(pair)...)
 	for _, name := range f {
 		has := name == fieldArgs
 		if !slices.Contains(FieldNames, name) {
