@@ -61,12 +61,7 @@ func newHelpCommand(stdout io.Writer) *cobra.Command {
 				}
 			}
 			if args[0] == "topics" {
-				var b strings.Builder
-				for _, name := range topics {
-					about, _ := topic(name)
-					fmt.Fprintf(&b, "%s\n", about)
-				}
-				return output.Error(helpTo(stdout, b.String()))
+				return output.Error(helpTo(stdout, strings.Join(topics, "\n")+"\n"))
 			}
 			return usageError{fmt.Errorf("there is no help about %q: the topics are %s%s", args[0], strings.Join(topics, ", "), selector.Nearly(args[0], subjects(cmd.Root())))}
 		},

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
@@ -160,7 +159,7 @@ func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
 	var line []byte
 	n := uint64(0)
 	var first error // of a pair; later pairs follow
-	slowest := slowest{most: f.order.Top}
+	slowest := format.Slowest{Most: f.order.Top}
 	columns := 0
 	if f.output.Readable {
 		columns = screen.Width(to.stdout)
@@ -186,7 +185,7 @@ func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
 			first = err
 		}
 		if f.order.Top > 0 {
-			slowest.add(pair)
+			slowest.Add(pair)
 		} else if line, err = shown(&pair); err != nil {
 			return err
 		} else {
@@ -212,35 +211,18 @@ func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
 			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", format.Many(uint64(len(waiting)), "start has", "starts have"), f.slower.Duration)
 		}
 		if f.order.Top == 0 {
-			slowest.most = mostWaiting
+			slowest.Most = mostWaiting
 		}
 		for i := range waiting {
-			slowest.add(waiting[i])
+			slowest.Add(waiting[i])
 		}
 	}
-	for i := range slowest.pairs {
-		if line, err := shown(&slowest.pairs[i]); err != nil {
+	for i := range slowest.Pairs {
+		if line, err := shown(&slowest.Pairs[i]); err != nil {
 			return err
 		} else if _, err := out.Write(line); err != nil {
 			return output.Error(err)
 		}
 	}
 	return errors.Join(first, output.Error(out.Flush()))
-}
-
-// slowest are the pairs that took longest, in this order.
-type slowest struct {
-	pairs []attach.Pair
-	most  int
-}
-
-func (s *slowest) add(pair attach.Pair) {
-	at, _ := slices.BinarySearchFunc(s.pairs, pair.Took, func(p attach.Pair, took time.Duration) int { return cmp.Compare(took, p.Took) })
-	if at == s.most {
-		return
-	}
-	if len(s.pairs) == s.most {
-		s.pairs = s.pairs[:s.most-1]
-	}
-	s.pairs = slices.Insert(s.pairs, at, pair)
 }

@@ -41,13 +41,9 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		f.meanings.Texts = &format.Texts{}
 	}
 	traced := d.traces(probes)
-	inKernel := 0
 	for _, probe := range traced {
 		sel, err := selector.Parse(probe)
 		f.declared = f.declared || err == nil && sel.Kind == selector.USDT
-		if err == nil && sel.Kind.InKernel() {
-			inKernel++
-		}
 		if err != nil {
 			if f.stack.Calls > 0 && flagvalue.IsStack(probe) {
 				err = fmt.Errorf("%s is no probe; for --stack write --stack=%s", probe, probe)
@@ -78,12 +74,11 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	stderr = &remark.SerialWriter{W: printable.Writer(to.screen.Above(printable.Behind(stderr)))}
 	to.stderr = stderr
 	if len(f.command) > 0 {
-		if !f.children {
-			if err := command.MissingFile(traced); err != nil {
-				return err
-			}
+		if err := command.MissingFile(traced); err != nil && !f.children {
+			return err
 		}
-		c, err := command.Start(f.command, command.How{User: f.user, InBackground: f.inBackground, Bare: inKernel > 0 && inKernel == len(traced)}, commandOutput)
+		inKernel, bare := command.InKernel(traced)
+		c, err := command.Start(f.command, command.How{User: f.user, InBackground: f.inBackground, Bare: bare}, commandOutput)
 		if err != nil {
 			return unattached(user, traced, err)
 		}
@@ -104,7 +99,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 			defer c.Release()
 			return errors.Join(c.Begin(s, remarks), show())
 		}
-		if inKernel > 0 && inKernel < len(traced) && !f.quiet {
+		if inKernel && !bare && !f.quiet {
 			fmt.Fprintln(stderr, "sdttrace: the command is traced from when its dynamic linker has loaded its libraries, also in the kernel: only kernel functions and tracepoints without other probes are traced from its first instruction")
 		}
 		f.held = c

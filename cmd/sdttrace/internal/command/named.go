@@ -64,3 +64,14 @@ func namedFile(probe string) string {
 	}
 	return ""
 }
+
+// InKernel reports whether some of the probes, and whether all, are functions and tracepoints of the kernel.
+func InKernel(probes []string) (some, all bool) {
+	all = true
+	for _, probe := range probes {
+		sel, err := selector.Parse(probe)
+		in := err == nil && sel.Kind.InKernel()
+		some, all = some || in, all && in
+	}
+	return some, some && all
+}
