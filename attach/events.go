@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/decode"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -104,7 +104,7 @@ func noArgument(p *reader.Probe, path string, why error) error {
 	case len(none.Has) == 0:
 		why = errors.New("it has none")
 	default:
-		why = errors.New("it has " + strings.Join(none.Has, ", ") + selector.Nearly(none.Name, none.Has))
+		why = errors.New("it has " + strings.Join(none.Has, ", ") + spelling.Nearly(none.Name, none.Has))
 	}
 	return fmt.Errorf("%s has no argument %s: %w", site.Name(p), path, why)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/grammar"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 )
 
 // topics are the pages of "sdttrace help TOPIC", in the order in which they are listed. The first
@@ -63,7 +64,7 @@ func newHelpCommand(stdout io.Writer) *cobra.Command {
 			if args[0] == "topics" {
 				return output.Error(helpTo(stdout, strings.Join(topics, "\n")+"\n"))
 			}
-			return usageError{fmt.Errorf("there is no help about %q: the topics are %s%s", args[0], strings.Join(topics, ", "), selector.Nearly(args[0], subjects(cmd.Root())))}
+			return usageError{fmt.Errorf("there is no help about %q: the topics are %s%s", args[0], strings.Join(topics, ", "), spelling.Nearly(args[0], subjects(cmd.Root())))}
 		},
 	}
 	for _, name := range topics {
@@ -128,7 +129,7 @@ func noVerb(root *cobra.Command, first string) error {
 	if now := cmp.Or(word.Moved[first], word.Moved["--"+first]); now != "" {
 		return fmt.Errorf("%s is no verb: write %s", first, now)
 	}
-	if nearest := selector.Nearest(first, subjects(root)[len(topics):]); nearest != "" {
+	if nearest := spelling.Nearest(first, subjects(root)[len(topics):]); nearest != "" {
 		return fmt.Errorf("%q is no verb, and a PROBE is [PATH:]PROVIDER:NAME; the nearest verb is %s", first, nearest)
 	}
 	return fmt.Errorf("%q is no verb, and a PROBE is [PATH:]PROVIDER:NAME: all probes of a provider are %s", first, selector.Shell(first+":*"))

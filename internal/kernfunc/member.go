@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -63,7 +63,7 @@ func (t *Table) Member(module string, param *reader.KernelParam, path string) (*
 		var known []string
 		at, bits, next, ok := all.member(typ, names[n], &known, maxDepth)
 		if !ok {
-			return nil, fmt.Errorf("%s has no member %s%s", here(n), names[n], selector.Nearly(names[n], known))
+			return nil, fmt.Errorf("%s has no member %s%s", here(n), names[n], spelling.Nearly(names[n], known))
 		}
 		id, m.Bits = next, int(bits)
 		if bits > 0 {

@@ -1,6 +1,10 @@
 package selector
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/go-usdt/usdt/internal/spelling"
+)
 
 // Near returns what would name provider:name in place of s, and its distance from s:
 // 0 if only case differs, or the marks between words, as between query-start in
@@ -55,39 +59,8 @@ func (g *glob) near(text string) (distance int, ok bool) {
 	if len(a) >= 3 && strings.HasPrefix(b, a) { // a is an abbreviation
 		return min(len(b)-len(a), limit), true
 	}
-	distance = Edits(a, b, limit)
+	distance = spelling.Edits(a, b, limit)
 	return distance, distance <= limit
-}
-
-// Nearest returns the one of names that a word may have been meant for, "" if none is near: the
-// word is its beginning, or a third of its letters differ at most, and none of a single one.
-func Nearest(word string, names []string) (nearest string) {
-	least := max(1, (len(word)+1)/3) + 1
-	if len(word) == 1 {
-		least = 1 // another letter is another name
-	}
-	for _, name := range names {
-		distance := Edits(strings.ToLower(word), name, least)
-		if word != "" && strings.HasPrefix(name, word) {
-			distance = 0
-		}
-		sameStem := strings.TrimRight(word, "0123456789") == strings.TrimRight(name, "0123456789") // arg7 is not meant for arg0
-		if distance < least && !sameStem {
-			nearest, least = name, distance
-		}
-	}
-	return nearest
-}
-
-// NearestIs stands in front of the name that [Nearly] has found.
-const NearestIs = "; the nearest is "
-
-// Nearly returns what to say behind an error about a word, "" if no name is near.
-func Nearly(word string, names []string) string {
-	if nearest := Nearest(word, names); nearest != "" {
-		return NearestIs + nearest
-	}
-	return ""
 }
 
 // words returns a name's letters, digits and the like, in lower case.
@@ -95,37 +68,3 @@ func words(s string) string { return strings.ToLower(unmark.Replace(s)) }
 
 // unmark removes the marks between words. A kernel has forty thousand names to compare.
 var unmark = strings.NewReplacer("_", "", "-", "")
-
-// Edits returns the number of bytes that must be added, removed, changed or exchanged
-// with their neighbours to make a into b (Damerau and Levenshtein's distance, each
-// byte edited once), or a number above limit if that is more.
-func Edits(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	// Rows of the table of distances between beginnings of a and of b.
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			change := last[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			row[j] = min(change, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if least > limit {
-			return limit + 1
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(b)]
-}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/grammar"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -42,7 +42,7 @@ type NoArgument struct {
 
 func (e *NoArgument) Error() string {
 	all := slices.Concat(e.Has, grammar.TaskKeys, e.Keys)
-	return "it has " + strings.Join(all, ", ") + selector.Nearly(e.Name, all)
+	return "it has " + strings.Join(all, ", ") + spelling.Nearly(e.Name, all)
 }
 
 // Lookup returns the field at the end of a path, and the shifts of its offset and of

@@ -61,7 +61,7 @@ func TestFatal(t *testing.T) {
 	}{
 		{func(t testing.TB) { providertest.Record(t, wrong) }, `record provider "rectestwrong": declare probe rectestwrong:a-b at `},
 		{func(t testing.TB) { providertest.Record(t, nil) }, `record provider "": the provider is nil or zero: make one with New`},
-		{func(t testing.TB) { providertest.Record(t, some).Events("requst_done") }, `provider "rectestsome" has no probe "requst_done", but request_done`},
+		{func(t testing.TB) { providertest.Record(t, some).Events("requst_start") }, `provider "rectestsome" has no probe "requst_start", but request_start`},
 		{func(t testing.TB) { providertest.Record(t, some).Own("query") }, `provider "rectestsome" has no probe "query", but request_done, request_start`},
 		{func(t testing.TB) { providertest.Record(t, some).Events("request_done") }, ""},
 	} {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/internal/tap"
 	"github.com/go-usdt/usdt/provider"
 )
@@ -158,13 +158,7 @@ func (r *Recorder) events(wanted func(*firing) bool) []Event {
 
 // instead suggests the probe that a wrong name may have meant, or lists the existing ones.
 func (r *Recorder) instead(name string, names []string) string {
-	s := selector.Selector{Provider: r.provider, Name: name}
-	best, least := "", 0
-	for _, n := range names {
-		if _, distance, ok := s.Near(r.provider, n); ok && (best == "" || distance < least) {
-			best, least = n, distance
-		}
-	}
+	best := spelling.Nearest(name, names)
 	switch {
 	case best != "":
 		return ", but " + best

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -47,7 +47,7 @@ func (v *Variables) Lack(name string) error {
 	if len(names) == 0 {
 		return Lacking{fmt.Errorf("no variable is %s", v.Where)}
 	}
-	return Lacking{fmt.Errorf("no variable %s is %s%s", name, v.Where, selector.Nearly(name, names))}
+	return Lacking{fmt.Errorf("no variable %s is %s%s", name, v.Where, spelling.Nearly(name, names))}
 }
 
 // ShownReads bounds the reads of all that is shown without having been named.

@@ -11,8 +11,8 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -138,7 +138,7 @@ func (b *Binder) castBase(s *site.Site, regs *operand.Registers, name string) (o
 			for i := range all {
 				names = append(names, all[i].Name)
 			}
-			return operand.Operand{}, fmt.Errorf("%w %s%s", errNoArg, name, selector.Nearly(name, names))
+			return operand.Operand{}, fmt.Errorf("%w %s%s", errNoArg, name, spelling.Nearly(name, names))
 		}
 		return operand.OfVariable(v, regs, p, s.Offset)
 	}

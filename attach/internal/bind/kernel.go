@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
 	"github.com/go-usdt/usdt/attach/internal/site"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -142,5 +142,5 @@ func lacksKernel(p *reader.Probe, name string) error {
 	case (p.Kind == reader.Kprobe || p.Kind == reader.Fentry) && name == retval:
 		return errors.New("it has no result at its entry: trace kretprobe:FUNC or fexit:FUNC")
 	}
-	return fmt.Errorf("it has no such argument%s", selector.Nearly(name, names))
+	return fmt.Errorf("it has no such argument%s", spelling.Nearly(name, names))
 }

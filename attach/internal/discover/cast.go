@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
 )
@@ -57,11 +57,11 @@ func nearestType(name string, names []string) string {
 		all = append(all, n)
 	}
 	slices.Sort(all)
-	if i := strings.LastIndexAny(name, ":./"); i >= 0 && selector.Nearest(name, all) == "" {
+	if i := strings.LastIndexAny(name, ":./"); i >= 0 && spelling.Nearest(name, all) == "" {
 		name = name[i+1:]
 	}
-	if nearest := selector.Nearest(name, all); nearest != "" {
-		return selector.NearestIs + lower[nearest]
+	if nearest := spelling.Nearest(name, all); nearest != "" {
+		return spelling.NearestIs + lower[nearest]
 	}
 	return ""
 }

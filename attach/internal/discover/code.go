@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/internal/mangled"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 	"github.com/go-usdt/usdt/symbols"
 )
@@ -131,8 +132,8 @@ func (n *near) noLine(s *selector.Selector, sources []symbols.Source, others []s
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		if nearest := selector.Nearest(file[strings.LastIndexByte(file, '/')+1:], names); nearest != "" {
-			n.why += selector.NearestIs + bases[nearest]
+		if nearest := spelling.Nearest(file[strings.LastIndexByte(file, '/')+1:], names); nearest != "" {
+			n.why += spelling.NearestIs + bases[nearest]
 		}
 	default:
 		lines := sources[0].Lines

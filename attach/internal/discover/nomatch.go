@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/library"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -171,7 +172,7 @@ func some(names map[string]bool) string {
 // reason is not known.
 func (d *Search) noProbe(s *selector.Selector) string {
 	path, literal := s.LiteralPath()
-	if kind := selector.Nearest(path, []string{"uprobe", "uretprobe"}); literal && s.Kind == selector.USDT && kind != "" {
+	if kind := spelling.Nearest(path, []string{"uprobe", "uretprobe"}); literal && s.Kind == selector.USDT && kind != "" {
 		return fmt.Sprintf("; functions are %s:PATH:FUNC", kind)
 	}
 	if s.Kind != selector.USDT || !literal || !strings.Contains(path, "/") {

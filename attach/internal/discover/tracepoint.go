@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/internal/tracepoint"
 )
 
@@ -101,7 +102,7 @@ func (d *Search) noTracepoint(i int) error {
 	case nearest != "":
 		return fmt.Errorf("%w, but %s would", err, selector.Shell(nearest))
 	case !known:
-		return fmt.Errorf("%w: there is no system %s%s", err, s.Provider, selector.Nearly(s.Provider, systems))
+		return fmt.Errorf("%w: there is no system %s%s", err, s.Provider, spelling.Nearly(s.Provider, systems))
 	}
 	return fmt.Errorf("%w: the system has no such event, or its module is not loaded", err)
 }

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/go-usdt/usdt/internal/procfs"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 )
 
 // Installed returns the programs and libraries called name that a shell and the
@@ -82,7 +82,7 @@ func Like(name string) string {
 	if path := paths[stem(name)]; path != "" || len(stem(name)) < 3 {
 		return path
 	}
-	return paths[selector.Nearest(stem(name), slices.Sorted(maps.Keys(paths)))]
+	return paths[spelling.Nearest(stem(name), slices.Sorted(maps.Keys(paths)))]
 }
 
 // libraryDirectories are where dynamic linkers look for libraries that no cache

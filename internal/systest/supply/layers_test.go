@@ -14,6 +14,7 @@ const module = "github.com/go-usdt/usdt/"
 // that it imports. A package comes after all that it imports, so that the order
 // of the lines shows that there is no circle.
 const layers = `
+internal/spelling
 github.com/go-usdt/usdt
 notes
 elfgen
@@ -31,7 +32,7 @@ internal/procfs
 internal/record
 internal/safeelf
 internal/container: internal/procfs
-internal/selector: internal/procfs
+internal/selector: internal/procfs internal/spelling
 internal/sys
 internal/version
 internal/x86
@@ -44,7 +45,7 @@ attach/internal/cgroups: internal/container internal/kernel
 attach/internal/selected: attach/internal/cgroups
 internal/kallsyms
 attach/internal/libbpf
-attach/internal/library: internal/procfs internal/safeelf internal/selector
+attach/internal/library: internal/procfs internal/safeelf internal/spelling
 attach/internal/stackswitch: internal/safeelf internal/x86
 attach/internal/returns: internal/x86
 attach/internal/overlay: internal/kernel
@@ -61,9 +62,9 @@ attach/internal/clock: attach/internal/process internal/ring
 internal/rendezvous: internal/record internal/ring internal/sys notes
 internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
-provider/providertest: event/args internal/btfgen internal/record internal/selector internal/tap notes provider
+provider/providertest: event/args internal/btfgen internal/record internal/spelling internal/tap notes provider
 reader: internal/cdecl internal/debugfile internal/held internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
-internal/kernfunc: internal/selector notes prototype reader
+internal/kernfunc: internal/spelling notes prototype reader
 internal/tracepoint: internal/privilege notes reader
 internal/typed: prototype reader
 symbols/internal/span
@@ -75,7 +76,7 @@ symbols: internal/debugfile internal/held internal/mangled internal/pcln interna
 attach/internal/maplog: internal/kernel internal/procfs internal/safeelf symbols
 internal/decode/hook: symbols
 internal/grammar:
-internal/shape: internal/grammar internal/record internal/selector notes reader
+internal/shape: internal/grammar internal/record internal/spelling notes reader
 event: event/args internal/decode/hook internal/printable internal/record internal/shape notes reader symbols
 internal/decode: event internal/decode/hook internal/record internal/shape reader symbols
 internal/order: event symbols
@@ -84,7 +85,7 @@ profile: event internal/printable symbols total
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms internal/procfs reader symbols
 attach/internal/filter: internal/grammar
-attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/sys internal/tracepoint reader symbols
+attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/spelling internal/sys internal/tracepoint reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys
 attach/internal/operand: internal/held internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/mangled internal/procfs internal/safeelf internal/sys notes reader
@@ -92,8 +93,8 @@ attach/internal/query: attach/internal/filter attach/internal/operand event inte
 attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/process attach/internal/query attach/internal/selected internal/held internal/kernel internal/record internal/shape notes reader
 attach/internal/semaphore: attach/internal/operand internal/kernel internal/procfs internal/safeelf notes reader
 attach/internal/site: attach/internal/discover attach/internal/link attach/internal/operand attach/internal/overlay attach/internal/plan attach/internal/process attach/internal/semaphore internal/privilege internal/procfs internal/tracefile reader
-attach/internal/argument: attach/internal/operand internal/selector internal/shape notes reader symbols
-attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/held internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/tracefile internal/tracepoint internal/typed notes prototype reader symbols
+attach/internal/argument: attach/internal/operand internal/selector internal/shape internal/spelling notes reader symbols
+attach/internal/bind: attach/internal/argument attach/internal/discover attach/internal/filter attach/internal/operand attach/internal/query attach/internal/site event internal/held internal/kernfunc internal/mangled internal/record internal/selector internal/shape internal/spelling internal/tracefile internal/tracepoint internal/typed notes prototype reader symbols
 attach/internal/numbering: attach/internal/bind attach/internal/discover attach/internal/site reader
 attach/internal/bind/bindtest: attach/internal/bind attach/internal/filter attach/internal/query attach/internal/site internal/selector notes prototype reader
 attach/internal/tally: attach/internal/filter attach/internal/query event internal/fold internal/record internal/shape notes reader symbols
@@ -102,7 +103,7 @@ attach/internal/load: attach/internal/bind attach/internal/cgroups attach/intern
 attach/internal/source: attach/internal/bind attach/internal/cgroups attach/internal/discover attach/internal/query attach/internal/site attach/internal/tally event internal/container internal/decode internal/kernel internal/record internal/rendezvous internal/ring internal/selector internal/tracefile reader
 attach/internal/recorder: attach/internal/bind attach/internal/clock attach/internal/naming attach/internal/numbering attach/internal/source event internal/container internal/decode internal/record internal/shape internal/tracefile reader
 attach/internal/local: attach/internal/bind attach/internal/clock attach/internal/discover attach/internal/filter attach/internal/process attach/internal/query attach/internal/site attach/internal/source internal/privilege internal/procfs internal/rendezvous internal/selector notes reader
-attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/nested attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/selected attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/tracefile internal/tracepoint notes prototype reader symbols total
+attach: attach/internal/argument attach/internal/bind attach/internal/cgroups attach/internal/clock attach/internal/codegen attach/internal/discover attach/internal/family attach/internal/filter attach/internal/link attach/internal/load attach/internal/local attach/internal/naming attach/internal/nested attach/internal/numbering attach/internal/operand attach/internal/plan attach/internal/process attach/internal/query attach/internal/recorder attach/internal/selected attach/internal/site attach/internal/source attach/internal/sums attach/internal/tally event internal/container internal/decode internal/kernel internal/kernfunc internal/printable internal/privilege internal/procfs internal/record internal/selector internal/shape internal/spelling internal/tracefile internal/tracepoint notes prototype reader symbols total
 attach/argasm: attach/internal/operand notes reader
 attach/collection: attach attach/internal/discover attach/internal/libbpf attach/internal/link attach/internal/operand attach/internal/plan attach/internal/process attach/internal/site internal/kernel internal/privilege internal/selector notes reader
 attach/collection/usdt2go: attach/internal/libbpf internal/printable
@@ -120,8 +121,8 @@ cmd/sdttrace/internal/interrupt:
 cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/gate internal/procfs internal/program internal/selector notes reader
 cmd/sdttrace/internal/output:
 cmd/sdttrace/internal/screen: internal/printable
-cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/typed notes prototype reader total
-cmd/sdttrace/internal/look: attach internal/selector prototype reader
+cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/spelling internal/typed notes prototype reader total
+cmd/sdttrace/internal/look: attach internal/spelling prototype reader
 cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector total
 cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols
@@ -133,14 +134,14 @@ cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/int
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernfunc internal/printable internal/procfs internal/selector internal/tracepoint notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
-cmd/sdttrace/internal/word: attach cmd/sdttrace/internal/flagvalue internal/selector
+cmd/sdttrace/internal/word: attach cmd/sdttrace/internal/flagvalue internal/spelling
 cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate
-cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session internal/selector total
+cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session internal/spelling total
 cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/recording cmd/sdttrace/internal/session event profile
 cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session event internal/fold internal/printable internal/version profile
 cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/selector internal/top notes prototype reader total
 cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format event internal/demo internal/printable internal/program internal/sdtdump
-cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/breakpoint cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profiles cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/shell cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour cmd/sdttrace/internal/word internal/container internal/demo internal/gate internal/grammar internal/heldup internal/limits internal/printable internal/procfs internal/selector internal/top internal/version profile prototype
+cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/breakpoint cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profiles cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/shell cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour cmd/sdttrace/internal/word internal/container internal/demo internal/gate internal/grammar internal/heldup internal/limits internal/printable internal/procfs internal/selector internal/spelling internal/top internal/version profile prototype
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a

@@ -10,7 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/printable"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -115,8 +115,8 @@ func (f Fields) Check(s Checked, m *Meanings) error {
 			} else if ok {
 				continue
 			}
-			part := selector.Nearly(path, FieldNames)
-			if strings.Contains(err.Error(), selector.NearestIs) { // an argument
+			part := spelling.Nearly(path, FieldNames)
+			if strings.Contains(err.Error(), spelling.NearestIs) { // an argument
 				part = ""
 			}
 			return fmt.Errorf("--fields: %w%s", err, part)

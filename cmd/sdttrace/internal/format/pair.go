@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 )
 
 // appendPair appends a pair as a line of text: when it ended, how long it took, and what
@@ -72,7 +72,7 @@ func (f Fields) PickPair(pair *attach.Pair, readable bool) (*Picked, error) {
 				for i := range p.Args {
 					names = append(names, p.Args[i].Name)
 				}
-				return nil, fmt.Errorf("--fields: the pair has no argument %s: it has %s%s", name, strings.Join(names, ", "), selector.Nearly(name, append(names, FieldNames...)))
+				return nil, fmt.Errorf("--fields: the pair has no argument %s: it has %s%s", name, strings.Join(names, ", "), spelling.Nearly(name, append(names, FieldNames...)))
 			}
 			p.named = append(p.named, a)
 		}

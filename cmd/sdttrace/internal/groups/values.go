@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/total"
 )
 
@@ -105,7 +105,7 @@ func (v *Values) add(name string) error {
 			v.Names = append(v.Names, name)
 			return nil
 		}
-		return fmt.Errorf("--show %s: want %s, or a quantile such as p50 or p99.9%s", name, strings.Join(valueNames, ", "), selector.Nearly(name, valueNames))
+		return fmt.Errorf("--show %s: want %s, or a quantile such as p50 or p99.9%s", name, strings.Join(valueNames, ", "), spelling.Nearly(name, valueNames))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/prototype"
 )
 
@@ -58,7 +58,7 @@ func (f *Finder) none(ctx context.Context, word string) error {
 		all[sites[i].Probe.Provider] = true
 	}
 	providers := slices.Sorted(maps.Keys(all))
-	nearest := selector.Nearly(word, providers)
+	nearest := spelling.Nearly(word, providers)
 	if f.Recordings != nil {
 		return fmt.Errorf("the recordings have no probes of a provider %s, but of %s%s", word, strings.Join(providers, ", "), nearest)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/internal/spelling"
 )
 
 // Moved says how what flags and verbs of earlier versions did is written now.
@@ -77,7 +77,7 @@ func Elsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	slices.Sort(have)
 	switch len(have) {
 	case 0:
-		if nearest := selector.Nearest(name, flags); nearest != "" && unknown.GetSpecifiedShortnames() == "" {
+		if nearest := spelling.Nearest(name, flags); nearest != "" && unknown.GetSpecifiedShortnames() == "" {
 			is += ", whose nearest is --" + nearest
 		}
 		return fmt.Errorf("%s, nor of another verb", is)
