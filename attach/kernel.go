@@ -82,7 +82,7 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 func checkKernelKinds(selectors []selector.Selector) (err error) {
 	for i := range selectors {
 		switch k := selectors[i].Kind; {
-		case k == selector.Tracepoint:
+		case k == reader.Tracepoint:
 		case k.ByTrampoline():
 			_, err = link.ChooseTrampolines()
 		case k.InKernel():

@@ -44,7 +44,7 @@ type programs struct {
 // Fits chooses how functions of the kernel are attached to, before they are looked for.
 func (p *programs) Fits(s *selector.Selector) (err error) {
 	switch {
-	case s.Kind == selector.Tracepoint:
+	case s.Kind == reader.Tracepoint:
 		p.events = true
 	case s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0 && s.MatchKernel(kernfunc.Kernel, "any", 0):
 		return errAllTrampolines

@@ -126,3 +126,19 @@ func ExampleKernelFunction() {
 	// tracepoint:sched:sched_process_exec char[] filename at 8
 	// tracepoint:sched:sched_process_exec pid_t pid at 12
 }
+
+// What a kind is asked is in one table: a new kind needs a line there, and no case elsewhere.
+func ExampleProbeKinds() {
+	for _, k := range reader.ProbeKinds() {
+		fmt.Printf("%-10v in file %-5t in kernel %-5t fields %-5t return %-5t of %-10v arguments %t\n", k, k.InFile(), k.InKernel(), k.HasFields(), k.IsReturn(), k.Entry(), k.HasArguments())
+	}
+	// Output:
+	// usdt       in file false in kernel false fields false return false of usdt       arguments true
+	// uprobe     in file true  in kernel false fields false return false of uprobe     arguments true
+	// uretprobe  in file true  in kernel false fields false return true  of uprobe     arguments false
+	// kprobe     in file false in kernel true  fields false return false of kprobe     arguments true
+	// kretprobe  in file false in kernel true  fields false return true  of kprobe     arguments false
+	// fentry     in file false in kernel true  fields false return false of fentry     arguments true
+	// fexit      in file false in kernel true  fields false return true  of fentry     arguments true
+	// tracepoint in file false in kernel true  fields true  return false of tracepoint arguments true
+}

@@ -5,7 +5,6 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"os"
-	"slices"
 
 	"github.com/cilium/ebpf/btf"
 
@@ -133,37 +132,6 @@ func (p *Probe) Of(s *Source) Probe {
 	out.Name, out.Source, out.Args = cmp.Or(s.Line, s.Func), s, ""
 	return out
 }
-
-// ProbeKind says what a probe site is.
-type ProbeKind uint8
-
-const (
-	USDT       ProbeKind = iota // described by a note
-	Uprobe                      // the entry, or another instruction, of a function
-	Uretprobe                   // the return from a function
-	Kprobe                      // the entry of a function of the kernel
-	Kretprobe                   // the return from a function of the kernel
-	Fentry                      // as Kprobe, by a trampoline
-	Fexit                       // as Kretprobe, by a trampoline, which keeps the arguments
-	Tracepoint                  // an event of the kernel
-)
-
-var probeKinds = [...]string{USDT: "usdt", Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe", Fentry: "fentry", Fexit: "fexit", Tracepoint: "tracepoint"}
-
-func (k ProbeKind) String() string { return probeKinds[min(k, Tracepoint)] }
-
-// ParseProbeKind returns the kind that has a word, and whether there is one.
-func ParseProbeKind(word string) (kind ProbeKind, ok bool) {
-	i := slices.Index(probeKinds[:], word)
-	return ProbeKind(max(i, 0)), i >= 0
-}
-
-// InKernel reports whether the site is in the kernel, and not in a file.
-func (k ProbeKind) InKernel() bool { return k >= Kprobe }
-
-// ByTrampoline reports whether such probes are functions of the kernel that it calls programs at by
-// trampolines, and not by kprobes.
-func (k ProbeKind) ByTrampoline() bool { return k == Fentry || k == Fexit }
 
 // Arguments decodes Note.Args, or where a function of the kernel has its arguments, anew on each call.
 func (p *Probe) Arguments() []notes.Arg {

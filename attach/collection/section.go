@@ -6,12 +6,12 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/go-usdt/usdt/attach/internal/link"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // section is what SEC(…) says about a program that a collection attaches.
 type section struct {
-	kind     selector.Kind
+	kind     reader.ProbeKind
 	session  bool       // one program for the entry of a function and the return from it
 	single   bool       // one that libbpf loads for one instruction, as perf events are
 	kernel   kernelLink // attaches to something of the kernel's; nil for sites of files
@@ -24,21 +24,21 @@ type section struct {
 
 // sections are the sections of programs that a collection attaches, without ".s".
 var sections = map[string]section{
-	"usdt":             {kind: selector.USDT},
-	"uprobe":           {kind: selector.Uprobe, single: true},
-	"uretprobe":        {kind: selector.Uretprobe, single: true},
-	"uprobe.multi":     {kind: selector.Uprobe},
-	"uretprobe.multi":  {kind: selector.Uretprobe},
-	"uprobe.session":   {kind: selector.Uprobe, session: true},
-	"kprobe":           {kernel: kprobe, kind: selector.Kprobe, links: link.KernelPerf},
-	"kretprobe":        {kernel: kretprobe, kind: selector.Kretprobe, links: link.KernelPerf},
-	"kprobe.multi":     {kernel: kprobes, kind: selector.Kprobe, links: link.KernelMulti},
-	"kretprobe.multi":  {kernel: kretprobes, kind: selector.Kretprobe, links: link.KernelMulti},
-	"kprobe.session":   {kernel: kprobeSessions, kind: selector.Kprobe, session: true, links: link.KernelMulti},
-	"ksyscall":         {kernel: ksyscall, kind: selector.Kprobe, links: link.KernelPerf},
-	"kretsyscall":      {kernel: kretsyscall, kind: selector.Kretprobe, links: link.KernelPerf},
-	"tracepoint":       {kernel: tracepoint, kind: selector.Tracepoint, links: link.Tracepoint},
-	"tp":               {kernel: tracepoint, kind: selector.Tracepoint, links: link.Tracepoint},
+	"usdt":             {kind: reader.USDT},
+	"uprobe":           {kind: reader.Uprobe, single: true},
+	"uretprobe":        {kind: reader.Uretprobe, single: true},
+	"uprobe.multi":     {kind: reader.Uprobe},
+	"uretprobe.multi":  {kind: reader.Uretprobe},
+	"uprobe.session":   {kind: reader.Uprobe, session: true},
+	"kprobe":           {kernel: kprobe, kind: reader.Kprobe, links: link.KernelPerf},
+	"kretprobe":        {kernel: kretprobe, kind: reader.Kretprobe, links: link.KernelPerf},
+	"kprobe.multi":     {kernel: kprobes, kind: reader.Kprobe, links: link.KernelMulti},
+	"kretprobe.multi":  {kernel: kretprobes, kind: reader.Kretprobe, links: link.KernelMulti},
+	"kprobe.session":   {kernel: kprobeSessions, kind: reader.Kprobe, session: true, links: link.KernelMulti},
+	"ksyscall":         {kernel: ksyscall, kind: reader.Kprobe, links: link.KernelPerf},
+	"kretsyscall":      {kernel: kretsyscall, kind: reader.Kretprobe, links: link.KernelPerf},
+	"tracepoint":       {kernel: tracepoint, kind: reader.Tracepoint, links: link.Tracepoint},
+	"tp":               {kernel: tracepoint, kind: reader.Tracepoint, links: link.Tracepoint},
 	"raw_tracepoint":   {kernel: rawTracepoint},
 	"raw_tp":           {kernel: rawTracepoint},
 	"raw_tracepoint.w": {kernel: rawTracepoint},
@@ -81,7 +81,7 @@ func onUprobe(p *ebpf.ProgramSpec) bool {
 
 // prefix is what selectors of this kind begin with.
 func (s *section) prefix() string {
-	if s.kind == selector.USDT {
+	if s.kind == reader.USDT {
 		return ""
 	}
 	return s.kind.String() + ":"
@@ -90,9 +90,9 @@ func (s *section) prefix() string {
 // takes returns what selectors of this kind look like.
 func (s *section) takes() string {
 	switch {
-	case s.kind == selector.USDT:
+	case s.kind == reader.USDT:
 		return "PROVIDER:NAME"
-	case s.kind == selector.Tracepoint:
+	case s.kind == reader.Tracepoint:
 		return s.prefix() + "SYSTEM:EVENT"
 	case s.kind.InKernel():
 		return s.prefix() + "FUNC"

@@ -19,6 +19,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 var listVerb = verb{
@@ -87,7 +88,7 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 		if err != nil {
 			return usageError{err}
 		}
-		if sel.Kind != selector.USDT {
+		if sel.Kind != reader.USDT {
 			functions++
 		}
 		l.Selectors = append(l.Selectors, sel)

@@ -21,6 +21,7 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // trace does what a verb does with probes until it ends, and says on stderr what became of the
@@ -43,7 +44,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	traced := d.traces(probes)
 	for _, probe := range traced {
 		sel, err := selector.Parse(probe)
-		f.declared = f.declared || err == nil && sel.Kind == selector.USDT
+		f.declared = f.declared || err == nil && sel.Kind == reader.USDT
 		if err != nil {
 			if f.stack.Calls > 0 && flagvalue.IsStack(probe) {
 				err = fmt.Errorf("%s is no probe; for --stack write --stack=%s", probe, probe)

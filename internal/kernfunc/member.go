@@ -24,7 +24,7 @@ type Member struct {
 // MemberOf returns what a path, "file.f_inode.i_ino", leads to from an argument of a function of the
 // running kernel, or from a pointer that a field of a tracepoint is.
 func MemberOf(p *reader.Probe, param *reader.KernelParam, path string) (*Member, error) {
-	if p.Kind == reader.Tracepoint {
+	if p.Kind.HasFields() {
 		return named.Named(param, path)
 	}
 	table, err := Load()

@@ -60,10 +60,10 @@ func (t *Table) describe(f *Function, kind reader.ProbeKind, called string) (k r
 	if kind.ByTrampoline() {
 		places = proto.Saved(runtime.GOARCH)
 	}
-	if kind == reader.Fexit && proto.Result != nil {
+	if kind.IsReturn() && kind.HasArguments() && proto.Result != nil {
 		params, places = append(slices.Clone(params), *proto.Result), append(places, proto.savedResult(runtime.GOARCH))
 	}
-	if kind == reader.Kretprobe {
+	if !kind.HasArguments() {
 		for i := range params {
 			k.Gone = append(k.Gone, params[i].Name)
 		}
@@ -100,7 +100,7 @@ func describe(a *Param) reader.KernelParam {
 // Known returns what is known of a probe's arguments as a prototype, nil if it is not the kernel's
 // or nothing is known.
 func Known(p *reader.Probe) *prototype.Prototype {
-	if p == nil || p.Kernel == nil || p.Kind == reader.Tracepoint {
+	if p == nil || p.Kernel == nil || p.Kind.HasFields() {
 		return nil
 	}
 	types := p.Kernel.Types()

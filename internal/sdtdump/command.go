@@ -13,6 +13,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/version"
 	"github.com/go-usdt/usdt/prototype"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Exit codes.
@@ -174,7 +175,7 @@ func (o *options) validate(flags *pflag.FlagSet) error {
 		if err != nil {
 			return err
 		}
-		if s.Kind != selector.USDT {
+		if s.Kind != reader.USDT {
 			return fmt.Errorf("probe %q selects functions; sdtdump shows USDT probes", o.probe)
 		}
 		o.selector = &s

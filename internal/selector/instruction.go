@@ -22,7 +22,7 @@ func (s *Selector) parseFunction() (function, file string, err error) {
 	} else if name, offset, ok := cutOffset(function); ok {
 		function, s.Offset = name, offset
 	}
-	if s.Kind == Uretprobe && (s.ByAddress || s.Offset != 0) {
+	if s.Kind.IsReturn() && (s.ByAddress || s.Offset != 0) {
 		return function, "", fmt.Errorf("a function is returned from as a whole: want uretprobe:PATH:FUNC")
 	}
 	return function, "", nil

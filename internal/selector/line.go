@@ -34,7 +34,7 @@ func (s *Selector) parseLine() (file string, ok bool, err error) {
 			return "", false, fmt.Errorf("%q is no line: want %s:PATH:FILE:LINE, FIRST-LAST for several lines, or '*' for all", lines, s.Kind)
 		}
 	}
-	if s.Kind == Uretprobe {
+	if s.Kind.IsReturn() {
 		return "", false, fmt.Errorf("a line does not return: want uprobe:PATH:FILE:LINE, or uretprobe:PATH:FUNC")
 	}
 	s.ByLine = true

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/spelling"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Near returns what would name provider:name in place of s, and its distance from s:
@@ -12,7 +13,7 @@ import (
 // differ. Patterns in s must match as they are. ok is false if the distance is too
 // large.
 func (s *Selector) Near(provider, name string) (instead string, distance int, ok bool) {
-	if s.Kind != USDT {
+	if s.Kind != reader.USDT {
 		return "", 0, false
 	}
 	byProvider, nearProvider := s.provider.near(provider)

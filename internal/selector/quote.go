@@ -1,10 +1,10 @@
 package selector
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
 )
 
 var (
@@ -42,7 +42,7 @@ func Function(kind, path, name string) string {
 
 // Line returns the selector of the line FILE:LINE of the object at a path.
 func Line(path, line string) string {
-	return Uprobe.String() + ":" + QuotePath(path) + ":" + escapes.Replace(line)
+	return reader.Uprobe.String() + ":" + QuotePath(path) + ":" + escapes.Replace(line)
 }
 
 // function is QuoteFunction for what may be an instruction, FUNC+OFFSET.
@@ -60,7 +60,8 @@ func Probe(path, provider, name string) string {
 	if path != "" {
 		out = QuotePath(path) + ":" + out
 	}
-	if first, _, _ := strings.Cut(out, ":"); first != "" && slices.Contains(kinds[:], first) {
+	first, _, _ := strings.Cut(out, ":")
+	if IsKind(first) {
 		return `\` + out
 	}
 	return out

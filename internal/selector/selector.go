@@ -9,52 +9,22 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
 )
-
-// Kind says what a selector selects.
-type Kind uint8
-
-const (
-	USDT       Kind = iota // probes, by provider and name
-	Uprobe                 // entries of functions
-	Uretprobe              // returns from functions
-	Kprobe                 // entries of functions of the kernel
-	Kretprobe              // returns from these
-	Fentry                 // as Kprobe, by trampolines
-	Fexit                  // as Kretprobe, by trampolines
-	Tracepoint             // events of the kernel
-)
-
-// kinds has the words of kinds with which selectors begin.
-var kinds = [...]string{Uprobe: "uprobe", Uretprobe: "uretprobe", Kprobe: "kprobe", Kretprobe: "kretprobe", Fentry: "fentry", Fexit: "fexit", Tracepoint: "tracepoint"}
-
-func (k Kind) String() string {
-	if k == USDT {
-		return "usdt"
-	}
-	return kinds[k]
-}
 
 // IsKind reports whether a selector that begins with a word and a colon is of the kind that the word
 // names.
-func IsKind(word string) bool { return word != "" && slices.Contains(kinds[:], word) }
-
-// InFile reports whether such selectors name functions in files, or places in them.
-func (k Kind) InFile() bool { return k == Uprobe || k == Uretprobe }
-
-// InKernel reports whether such selectors name functions or tracepoints of the kernel.
-func (k Kind) InKernel() bool { return k >= Kprobe }
-
-// ByTrampoline reports whether such selectors name functions of the kernel to attach to by
-// trampolines.
-func (k Kind) ByTrampoline() bool { return k == Fentry || k == Fexit }
+func IsKind(word string) bool {
+	kind, _ := reader.ParseProbeKind(word)
+	return kind != reader.USDT
+}
 
 // provider matches what may be the name of a provider.
 var provider = regexp.MustCompile(`^[A-Za-z_][\w-]*$`)
 
 // Selector is a parsed selection of probes or functions.
 type Selector struct {
-	Kind Kind
+	Kind reader.ProbeKind
 	// Path, Provider, Name and Function are the patterns as written. Path is empty if
 	// any path matches. Function is for functions; Provider and Name are for USDT
 	// probes. For functions of the kernel, Provider is the module, empty for any. For
@@ -89,12 +59,9 @@ func Parse(s string) (Selector, error) {
 }
 
 func parse(s string) (sel Selector, err error) {
-	switch first, rest, _ := strings.Cut(s, ":"); first {
-	case "uprobe", "uretprobe":
-		sel.Kind = Uprobe
-		if first == "uretprobe" {
-			sel.Kind = Uretprobe
-		}
+	first, rest, _ := strings.Cut(s, ":")
+	switch sel.Kind, _ = reader.ParseProbeKind(first); {
+	case sel.Kind.InFile():
 		// Only the first colon separates: C++ names have more.
 		var ok bool
 		sel.Path, sel.Function, ok = CutPath(rest)
@@ -107,14 +74,12 @@ func parse(s string) (sel Selector, err error) {
 		if sel.Function == "" {
 			return sel, fmt.Errorf("the function is empty: want %s:PATH:FUNC, with '*' for any", first)
 		}
-	case "kprobe", "kretprobe", "fentry", "fexit":
-		sel.Kind = Kind(slices.Index(kinds[:], first))
-		if err := sel.parseKernel(rest); err != nil {
+	case sel.Kind.HasFields():
+		if err := sel.parseTracepoint(rest); err != nil {
 			return sel, err
 		}
-	case "tracepoint":
-		sel.Kind = Tracepoint
-		if err := sel.parseTracepoint(rest); err != nil {
+	case sel.Kind.InKernel():
+		if err := sel.parseKernel(rest); err != nil {
 			return sel, err
 		}
 	default:
@@ -214,7 +179,7 @@ func (s *Selector) String() string {
 	switch {
 	case s.Kind.InKernel():
 		return s.kernelString()
-	case s.Kind != USDT:
+	case s.Kind != reader.USDT:
 		return s.Kind.String() + ":" + s.Path + ":" + s.Function
 	case s.Path != "":
 		return s.Path + ":" + s.Provider + ":" + s.Name
@@ -225,7 +190,7 @@ func (s *Selector) String() string {
 // Match reports whether s selects the probe provider:name of the object at
 // path.
 func (s *Selector) Match(path, provider, name string) bool {
-	return s.Kind == USDT && s.provider.match(provider) && s.name.match(name) && s.MatchPath(path)
+	return s.Kind == reader.USDT && s.provider.match(provider) && s.name.match(name) && s.MatchPath(path)
 }
 
 // MatchName reports whether s selects functions with this name, or instructions of

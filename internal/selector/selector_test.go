@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-usdt/usdt/reader"
 )
 
 func TestMatch(t *testing.T) {
@@ -75,13 +77,13 @@ func TestFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Kind != Uprobe || s.Path != "/bin/x" || s.Function != "ns::f(int, *)" {
+	if s.Kind != reader.Uprobe || s.Path != "/bin/x" || s.Function != "ns::f(int, *)" {
 		t.Errorf("got %v %q %q", s.Kind, s.Path, s.Function)
 	}
 	if !s.MatchFunction("/bin/x", "ns::f(int, char)") || s.MatchFunction("/bin/x", "ns::g(int, char)") {
 		t.Errorf("wrong functions match")
 	}
-	if s, err = Parse("uretprobe:x:main"); err != nil || s.Kind != Uretprobe || !s.MatchFunction("/bin/x", "main") {
+	if s, err = Parse("uretprobe:x:main"); err != nil || s.Kind != reader.Uretprobe || !s.MatchFunction("/bin/x", "main") {
 		t.Errorf("got %v, %v", s.Kind, err)
 	}
 }

@@ -49,7 +49,7 @@ func (d *Site) probe() (*reader.Probe, error) {
 	if kind.InKernel() {
 		out.Kernel = &reader.KernelFunction{}
 	}
-	if (out.Target != nil) != (kind == reader.Uprobe || kind == reader.Uretprobe) {
+	if (out.Target != nil) != kind.InFile() {
 		return nil, fmt.Errorf("a %v has no function, or a probe has one", kind)
 	}
 	return out, nil

@@ -46,7 +46,7 @@ func (t *Traps) Site(ctx context.Context, s *attach.Site) (time.Duration, error)
 }
 
 // Returns reports whether a site is hit when its function returns, by a trap of its own.
-func Returns(s *attach.Site) bool { return s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET }
+func Returns(s *attach.Site) bool { return s.Probe.Kind.IsReturn() && !s.Probe.AtRET }
 
 // codeAt returns the kind of a site and its code. A typed probe says itself of which kind it is: its
 // file, which may have no name, is gone with its process. The code of others is read from their files,

@@ -41,7 +41,7 @@ func each(p *reader.Probe, add func([]reader.Variable)) {
 		add(p.Kernel.Fields)
 	}
 	if p.Target != nil && p.Target.Typed != nil {
-		if p.Kind == reader.Uretprobe {
+		if p.Kind.IsReturn() {
 			add(p.Target.Typed.Results)
 		} else {
 			add(p.Target.Typed.Arguments)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/shape"
 	"github.com/go-usdt/usdt/notes"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Wanted are Options.Args.
@@ -96,21 +97,21 @@ func (a *Wanted) Retype(arg *notes.Arg, name string) {
 // Fits returns an error if Options.Args names arguments of functions and the
 // selectors name nothing that has them.
 func (a *Wanted) Fits(selectors []selector.Selector) error {
-	has := func(k selector.Kind) bool {
-		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return s.Kind == k })
+	any := func(is func(reader.ProbeKind) bool) bool {
+		return slices.ContainsFunc(selectors, func(s selector.Selector) bool { return is(s.Kind) })
 	}
-	if len(a.Casts) > 0 && has(selector.USDT) {
+	functions := any(reader.ProbeKind.InFile)
+	if len(a.Casts) > 0 && any(func(k reader.ProbeKind) bool { return k == reader.USDT }) {
 		for _, name := range a.Names {
-			if !isWord(name) && !a.OfCast(name) && !a.IsCast(name) && !has(selector.Uprobe) && !has(selector.Uretprobe) {
+			if !isWord(name) && !a.OfCast(name) && !a.IsCast(name) && !functions {
 				return fmt.Errorf("it names %s, which is an argument of a function, and no selector names functions", name)
 			}
 		}
 		return nil
 	}
-	kernel, kernelReturn := has(selector.Kprobe) || has(selector.Fentry) || has(selector.Fexit) || has(selector.Tracepoint), has(selector.Kretprobe) || has(selector.Fexit)
 	_, result := a.Types[Retval]
-	switch entry, ret := has(selector.Uprobe) || kernel, has(selector.Uretprobe) || kernelReturn; {
-	case len(a.Casts) > 0 && !has(selector.Uprobe) && !has(selector.Uretprobe) && !has(selector.Tracepoint):
+	switch entry, ret := any(func(k reader.ProbeKind) bool { return k != reader.USDT && k.HasArguments() }), any(reader.ProbeKind.IsReturn); {
+	case len(a.Casts) > 0 && !functions && !any(reader.ProbeKind.HasFields):
 		return fmt.Errorf("%s: types are given to arguments of probes and of functions of programs: those of the kernel have theirs", a.Casts[0].Text)
 	case a.given && !entry && !ret:
 		return errors.New("it names arguments of functions, and no selector names functions")

@@ -237,7 +237,7 @@ func (b *Binder) arguments(s *site.Site) (*Schema, error) {
 	}
 	switch {
 	case b.leavesKernel(p):
-	case p.Kind == reader.Tracepoint:
+	case p.Kind.HasFields():
 		b.bindTracepoint(sc, s)
 	case p.Kind.InKernel():
 		b.bindKernel(sc, s, regs)

@@ -24,9 +24,9 @@ type caller struct {
 func (b *Binder) callerOf(s *site.Site) caller {
 	p := &s.Probe
 	switch {
-	case b.Stack == 0 || b.Unwind || s.Local || s.Saved != nil || s.Recorded.Kept || p.Kind == reader.Uretprobe && !p.AtRET:
+	case b.Stack == 0 || b.Unwind || s.Local || s.Saved != nil || s.Recorded.Kept || p.Kind.IsReturn() && !p.AtRET:
 		return caller{}
-	case p.Kind == reader.Uprobe && p.Displacement() == 0, p.AtRET:
+	case p.Kind.InFile() && p.Displacement() == 0, p.AtRET:
 		return caller{true, !b.kernelFinds(s), symbols.Caller{Link: p.Machine == elf.EM_AARCH64}}
 	case p.Type != nil && p.Type.Record.Flags&notes.GoroutineRegister != 0:
 		return caller{} // a frame of package provider's, which is left out

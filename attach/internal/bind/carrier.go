@@ -9,7 +9,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/record"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -23,21 +22,14 @@ func unmatched(format string, args ...any) error {
 // from the same functions.
 func (l *PairLayout) calls() bool {
 	end := l.End
-	switch end.Kind {
-	case selector.Uretprobe:
-		end.Kind = selector.Uprobe
-	case selector.Kretprobe:
-		end.Kind = selector.Kprobe
-	case selector.Fexit:
-		end.Kind = selector.Fentry
-	default:
-		return false
-	}
-	return l.Start.Kind == end.Kind && l.Start.String() == end.String()
+	end.Kind = end.Kind.Entry()
+	return l.End.Kind.IsReturn() && l.Start.Kind == end.Kind && l.Start.String() == end.String()
 }
 
-// KernelCalls reports whether these functions are the kernel's.
-func (l *PairLayout) KernelCalls() bool { return l.Start.Kind == selector.Kprobe && l.calls() }
+// KernelCalls reports whether these functions are the kernel's, whose returns have a stack pointer.
+func (l *PairLayout) KernelCalls() bool {
+	return l.Start.Kind.InKernel() && !l.Start.Kind.ByTrampoline() && l.calls()
+}
 
 // carrierOf returns the carrier of code at the site.
 func (l *PairLayout) carrierOf(s *site.Site, programs map[int]bool) (site.Carrier, error) {
@@ -128,7 +120,7 @@ func (l *PairLayout) carry(plan site.Plan) {
 	unreturned := map[function]error{}
 	for i := range plan {
 		s := &plan[i]
-		if !l.calls() || s.Probe.Kind != reader.Uretprobe && s.Probe.Kind != reader.Kretprobe && s.Probe.Kind != reader.Fexit {
+		if !l.calls() || !s.Probe.Kind.IsReturn() {
 			continue
 		}
 		if s.Reason == nil && s.Probe.AtRET && s.Probe.Displacement() == 0 {
@@ -212,7 +204,7 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers, ret
 			if arm {
 				name = "sp"
 			}
-			if p.Kind == reader.Kprobe {
+			if !p.Kind.IsReturn() {
 				returned = 0
 			}
 			words[1], err = register(name, returned)
@@ -220,7 +212,7 @@ func carrierInputs(c site.Carrier, p *reader.Probe, regs *operand.Registers, ret
 			words[0], words[1] = query.Input{Source: query.InputPID, Kind: reader.Uint, Size: 4}, word(query.InputGoCall)
 		case arm:
 			words[1], err = register("sp", 0)
-		case p.Kind == reader.Uprobe, p.AtRET:
+		case !p.Kind.IsReturn(), p.AtRET:
 			words[1], err = register("rsp", 8) // as after the return, which pops its address
 		default:
 			words[1], err = register("rsp", 0)

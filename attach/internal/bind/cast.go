@@ -144,12 +144,12 @@ func (b *Binder) castBase(s *site.Site, regs *operand.Registers, name string) (o
 	}
 	var arg notes.Arg
 	switch n, numbered := shape.ArgNumber(name); {
-	case p.Target != nil && name == retval && p.Kind == reader.Uretprobe:
+	case p.Target != nil && name == retval && p.Kind.IsReturn():
 		var err error
 		if arg, err = p.Target.Result(); err != nil {
 			return operand.Operand{}, err
 		}
-	case p.Target != nil && numbered && p.Kind == reader.Uprobe && p.Displacement() == 0:
+	case p.Target != nil && numbered && p.Kind.HasArguments() && p.Displacement() == 0:
 		var err error
 		if arg, err = p.Target.Argument(n); err != nil {
 			return operand.Operand{}, err

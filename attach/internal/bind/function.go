@@ -45,7 +45,7 @@ func (b *Binder) bindFunction(sc *Schema, s *site.Site, regs *operand.Registers)
 // alone. If the function's types are known, it reads only arguments that are named.
 func (b *Binder) bindWords(sc *Schema, s *site.Site, regs *operand.Registers, typed bool) {
 	p := &s.Probe
-	if p.Kind == reader.Uretprobe {
+	if p.Kind.IsReturn() {
 		if typed && !b.wordOf(retval) {
 			return
 		}
@@ -206,7 +206,7 @@ func (b *Binder) typed(p *reader.Probe) *argument.Variables {
 	switch t := p.Target.Typed; {
 	case t == nil || !t.Known:
 		return nil
-	case p.Kind == reader.Uretprobe:
+	case p.Kind.IsReturn():
 		return &argument.Variables{All: t.Results, Err: t.Err, Where: "a result of the function"}
 	default:
 		return &argument.Variables{All: t.Arguments, Err: t.Err, Where: "an argument of the function"}
@@ -219,7 +219,7 @@ func (b *Binder) wantsTypes(p *reader.Probe) bool {
 		return true
 	}
 	if b.Args.All && (b.Aggregate == nil || b.Aggregate.Whole()) {
-		return p.Kind != reader.Uretprobe || !b.wordOf(retval)
+		return !p.Kind.IsReturn() || !b.wordOf(retval)
 	}
 	return slices.ContainsFunc(b.namesUsed(), b.isVariable)
 }
@@ -247,7 +247,7 @@ func (b *Binder) shownVariables(p *reader.Probe, all *argument.Variables) (names
 		return all.Usual()
 	}
 	other := p.Target.Typed.Results
-	if p.Kind == reader.Uretprobe {
+	if p.Kind.IsReturn() {
 		other = p.Target.Typed.Arguments
 		if b.Args.Result || len(b.Args.Names) == 0 {
 			names = all.Usual()
@@ -280,7 +280,7 @@ func (u *OptionUse) seeVariables(sc *Schema, p *reader.Probe) {
 		j := slices.IndexFunc(sc.Fields, func(f shape.Field) bool { return f.Name == name })
 		var lacks argument.Lacking
 		switch {
-		case p.Target == nil && p.Source == nil && p.Kind != reader.Tracepoint:
+		case p.Target == nil && p.Source == nil && !p.Kind.HasFields():
 		case j >= 0 && !errors.As(sc.Fields[j].Err, &lacks):
 			u.usesVariable[i] = true
 		case u.noVariable[i] != nil:

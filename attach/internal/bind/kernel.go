@@ -16,7 +16,7 @@ import (
 // leavesKernel reports whether nobody asks for arguments at a function of the kernel, so that none are
 // looked at: a thousand that are counted are bound like one.
 func (b *Binder) leavesKernel(p *reader.Probe) bool {
-	if !p.Kind.InKernel() || p.Kind == reader.Tracepoint || b.Aggregate == nil || b.Aggregate.Pairs != nil || b.Aggregate.Whole() || b.Recorded || b.Keep {
+	if !p.Kind.InKernel() || p.Kind.HasFields() || b.Aggregate == nil || b.Aggregate.Pairs != nil || b.Aggregate.Whole() || b.Recorded || b.Keep {
 		return false
 	}
 	if len(b.Args.Names) > 0 || len(b.Args.Types) > 0 || len(b.Args.Casts) > 0 || b.Args.Result || len(b.Strings) > 0 || len(b.Follow) > 0 {
@@ -82,9 +82,9 @@ func (b *Binder) bindKernel(sc *Schema, s *site.Site, regs *operand.Registers) {
 	})
 	names := b.Args.Names
 	switch result := b.Args.Result; {
-	case result && p.Kind == reader.Fexit: // beside the arguments, which it also has
+	case result && p.Kind.IsReturn() && p.Kind.HasArguments(): // beside the arguments, which it also has
 		names = append(slices.Clone(names), retval)
-	case b.Args.All, result && p.Kind == reader.Kretprobe:
+	case b.Args.All, result && !p.Kind.HasArguments():
 		return
 	}
 	all := slices.Concat(sc.Fields, sc.Unshown)
@@ -135,11 +135,11 @@ func lacksKernel(p *reader.Probe, name string) error {
 	switch {
 	case types.Err != nil:
 		return types.Err
-	case p.Kind == reader.Kretprobe && (numbered || slices.Contains(types.Gone, name)):
+	case !p.Kind.HasArguments() && (numbered || slices.Contains(types.Gone, name)):
 		return errGone
-	case (p.Kind == reader.Kretprobe || p.Kind == reader.Fexit) && name == retval:
+	case p.Kind.IsReturn() && name == retval:
 		return errors.New("it returns nothing")
-	case (p.Kind == reader.Kprobe || p.Kind == reader.Fentry) && name == retval:
+	case !p.Kind.HasFields() && name == retval:
 		return errors.New("it has no result at its entry: trace kretprobe:FUNC or fexit:FUNC")
 	}
 	return fmt.Errorf("it has no such argument%s", spelling.Nearly(name, names))

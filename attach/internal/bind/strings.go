@@ -44,7 +44,7 @@ func parseString(s string) (StringArg, error) {
 		if err != nil {
 			return fail(err)
 		}
-		if probes.Kind != selector.USDT {
+		if probes.Kind != reader.USDT {
 			return fail(errStringArg)
 		}
 		t.probes, t.arg = &probes, s[colon+1:]
@@ -166,13 +166,13 @@ func (t *StringArg) ofGo() *StringArg {
 
 // lengthArg returns the argument that holds a length, nil if there is none.
 func lengthArg(p *reader.Probe, name string) *notes.Arg {
-	if p.Kind == reader.Tracepoint {
+	if p.Kind.HasFields() {
 		if f := argument.Find(p.Kernel.Fields, name); f == nil || f.Err != nil {
 			return nil
 		}
 		return &notes.Arg{}
 	}
-	if p.Kernel != nil && p.Kind != reader.Kretprobe {
+	if p.Kernel != nil && p.Kind.HasArguments() {
 		args := p.Arguments()
 		for i := range args {
 			if (shape.ArgName(i) == name || p.Kernel.Types().Params[i].Name == name) && args[i].Err == nil {
@@ -183,7 +183,7 @@ func lengthArg(p *reader.Probe, name string) *notes.Arg {
 	}
 	if p.Target != nil {
 		i, _ := shape.ArgNumber(name)
-		if a, err := p.Target.Argument(i); err == nil && p.Kind == reader.Uprobe {
+		if a, err := p.Target.Argument(i); err == nil && p.Kind.HasArguments() {
 			return &a
 		}
 		return nil

@@ -64,7 +64,7 @@ func (d *Search) readCode(path, open string, id procfs.ID, named bool) {
 func (d *Search) mayBeInlined(i int) bool {
 	s := &d.selectors[i]
 	_, literal := s.LiteralPath()
-	return literal && s.ByFunction() && s.Kind == selector.Uprobe && s.Offset == 0 && (!d.matched[i] || d.near[i].inlined)
+	return literal && s.ByFunction() && s.Kind == reader.Uprobe && s.Offset == 0 && (!d.matched[i] || d.near[i].inlined)
 }
 
 // readCodeOf finds the code in the objects of the process that is being looked at.

@@ -14,7 +14,7 @@ import (
 )
 
 func (d *Search) wantsProbes() bool {
-	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind == selector.USDT })
+	return slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind == reader.USDT })
 }
 
 func (d *Search) wantsFunctions() bool {
@@ -175,7 +175,7 @@ func (d *Search) addFunction(fn *reader.Function, pid int) (sites []*Site) {
 			continue
 		}
 		dst := &entry
-		if sel.Kind == selector.Uretprobe {
+		if sel.Kind.IsReturn() {
 			dst = &ret
 		}
 		if *dst == "" {
@@ -214,12 +214,12 @@ func (d *Search) installed(name string) {
 func Selects(s *selector.Selector, p *reader.Probe) bool {
 	if p.Kind.InKernel() {
 		name, _ := selector.SplitAddress(p.Name)
-		return s.Kind.InKernel() && p.Kind == kernelKinds[s.Kind] && s.MatchKernel(p.Provider, name, p.Location)
+		return p.Kind == s.Kind && s.MatchKernel(p.Provider, name, p.Location)
 	}
 	if p.Target == nil {
 		return s.Match(p.Path, p.Provider, p.Name)
 	}
-	if (p.Kind == reader.Uretprobe) != (s.Kind == selector.Uretprobe) || s.Kind == selector.USDT || !s.MatchPath(p.Path) {
+	if p.Kind != s.Kind || !s.MatchPath(p.Path) {
 		return false
 	}
 	switch {

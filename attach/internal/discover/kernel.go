@@ -17,13 +17,6 @@ var ErrNoFunction = fmt.Errorf("%w", ErrNoMatch)
 // loadKernel returns the table of the running kernel's functions. Tests put their own in its place.
 var loadKernel = kernfunc.Load
 
-// kernelKinds has the kinds of probes that selectors of each kind name, if these are functions of the
-// kernel.
-var kernelKinds = [...]reader.ProbeKind{
-	selector.Kprobe: reader.Kprobe, selector.Kretprobe: reader.Kretprobe,
-	selector.Fentry: reader.Fentry, selector.Fexit: reader.Fexit, selector.Tracepoint: reader.Tracepoint,
-}
-
 // Unpatched returns functions of the kernel that cannot be traced, by their numbers in BTF.
 func (d *Search) Unpatched() []uint32 {
 	if d.table == nil {
@@ -45,7 +38,7 @@ func (d *Search) onlyKernel() bool {
 // kernel keeps the functions of the kernel that selectors name. If several name one, the first gives
 // it its name.
 func (d *Search) kernel() error {
-	if err := d.tracepoints(); err != nil || !slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return s.Kind.InKernel() && s.Kind != selector.Tracepoint }) {
+	if err := d.tracepoints(); err != nil || !slices.ContainsFunc(d.selectors, func(s selector.Selector) bool { return ofFunctions(&s) }) {
 		return err
 	}
 	table, err := loadKernel()
@@ -53,22 +46,18 @@ func (d *Search) kernel() error {
 		return err
 	}
 	d.table = table
-	var kinds []selector.Kind
+	var kinds []reader.ProbeKind
 	var prefixes []string
-	for kind, of := range kernelKinds {
-		if of == 0 || of == reader.Tracepoint {
+	for i := range d.selectors {
+		s := &d.selectors[i]
+		if !ofFunctions(s) {
 			continue
 		}
-		was := len(prefixes)
-		for i := range d.selectors {
-			if s := &d.selectors[i]; s.Kind == selector.Kind(kind) {
-				prefixes = append(prefixes, s.KernelPrefix())
-			}
-		}
-		if len(prefixes) > was {
-			kinds = append(kinds, selector.Kind(kind))
+		if prefixes = append(prefixes, s.KernelPrefix()); !slices.Contains(kinds, s.Kind) {
+			kinds = append(kinds, s.Kind)
 		}
 	}
+	slices.Sort(kinds)
 	for i := range table.Functions {
 		f := &table.Functions[i]
 		if i%1024 == 0 && d.interrupted() {
@@ -79,13 +68,16 @@ func (d *Search) kernel() error {
 		}
 		for _, kind := range kinds {
 			if name := d.namedKernel(f, kind); name != "" {
-				p := table.Probe(f, kernelKinds[kind], name)
+				p := table.Probe(f, kind, name)
 				d.keep(&p, 0)
 			}
 		}
 	}
 	return nil
 }
+
+// ofFunctions reports whether a selector names functions of the kernel.
+func ofFunctions(s *selector.Selector) bool { return s.Kind.InKernel() && !s.Kind.HasFields() }
 
 // begins reports whether a name of a function begins like one that a selector names.
 func begins(f *kernfunc.Function, prefixes []string) bool {
@@ -103,7 +95,7 @@ func begins(f *kernfunc.Function, prefixes []string) bool {
 }
 
 // namedKernel returns the name by which selectors of a kind name a function, "" if none does.
-func (d *Search) namedKernel(f *kernfunc.Function, kind selector.Kind) (name string) {
+func (d *Search) namedKernel(f *kernfunc.Function, kind reader.ProbeKind) (name string) {
 	for i := range d.selectors {
 		s := &d.selectors[i]
 		if s.Kind != kind {
@@ -150,7 +142,7 @@ func (d *Search) Hot() (n int) {
 // noKernel is noMatch for a selector of functions of the kernel.
 func (d *Search) noKernel(i int) error {
 	s := &d.selectors[i]
-	if s.Kind == selector.Tracepoint {
+	if s.Kind.HasFields() {
 		return d.noTracepoint(i)
 	}
 	err := fmt.Errorf("%w %s in the kernel", ErrNoFunction, s.String())

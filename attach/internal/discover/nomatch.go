@@ -30,7 +30,7 @@ type near struct {
 // nearProbe notes a probe that selector i, which names nothing yet, may mean.
 func (d *Search) nearProbe(i int, p *reader.Probe) {
 	s, n := &d.selectors[i], &d.near[i]
-	if s.Kind != selector.USDT {
+	if s.Kind != reader.USDT {
 		return
 	}
 	if len(d.procs.PIDs) > 0 && len(d.providers) <= maxNamed {
@@ -172,10 +172,10 @@ func some(names map[string]bool) string {
 // reason is not known.
 func (d *Search) noProbe(s *selector.Selector) string {
 	path, literal := s.LiteralPath()
-	if kind := spelling.Nearest(path, []string{"uprobe", "uretprobe"}); literal && s.Kind == selector.USDT && kind != "" {
+	if kind := spelling.Nearest(path, []string{"uprobe", "uretprobe"}); literal && s.Kind == reader.USDT && kind != "" {
 		return fmt.Sprintf("; functions are %s:PATH:FUNC", kind)
 	}
-	if s.Kind != selector.USDT || !literal || !strings.Contains(path, "/") {
+	if s.Kind != reader.USDT || !literal || !strings.Contains(path, "/") {
 		return ""
 	}
 	f, err := reader.Open(path)
@@ -245,7 +245,7 @@ func (d *Search) noFunction(s *selector.Selector) string {
 // declared names a process that has declared what a selector names, and has not loaded it,
 // "" if there is none.
 func (d *Search) declared(s *selector.Selector) string {
-	if s.Kind != selector.USDT || d.where != "" {
+	if s.Kind != reader.USDT || d.where != "" {
 		return ""
 	}
 	for p, err := range d.inspected() {

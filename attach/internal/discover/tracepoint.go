@@ -6,6 +6,7 @@ import (
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/internal/tracepoint"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // loadTracepoints returns the tracepoints of the running kernel. Tests put their own in its place.
@@ -15,7 +16,7 @@ var loadTracepoints = tracepoint.Load
 func (d *Search) tracepoints() error {
 	wanted := false
 	for i := range d.selectors {
-		wanted = wanted || d.selectors[i].Kind == selector.Tracepoint
+		wanted = wanted || d.selectors[i].Kind == reader.Tracepoint
 	}
 	if !wanted {
 		return nil

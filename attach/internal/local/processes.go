@@ -71,7 +71,7 @@ func New(o *Options) (*Processes, error) {
 
 // Fits returns an error if a selector names what does not come through shared memory.
 func (l *Processes) Fits(s *selector.Selector) error {
-	if l.options.Only && s.Kind != selector.USDT {
+	if l.options.Only && s.Kind != reader.USDT {
 		return fmt.Errorf("%s names functions, which only the kernel traces", s.String())
 	}
 	return nil

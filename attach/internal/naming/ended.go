@@ -97,7 +97,7 @@ func (c *Code) before(pid int, s *Process, pc uint64) *Process {
 // was mapped, since the stack begins there; so are the files that the process mapped later.
 func (c *Code) ended(pid int, p *reader.Probe, pcs []uint64) *Process {
 	var modules []symbols.Module
-	if info, err := procfs.Stat(p.Path); err == nil && len(pcs) > 0 && p.Type == nil && (p.Kind != reader.Uretprobe || p.AtRET) {
+	if info, err := procfs.Stat(p.Path); err == nil && len(pcs) > 0 && p.Type == nil && (!p.Kind.IsReturn() || p.AtRET) {
 		start := pcs[0] - p.Offset
 		modules = []symbols.Module{{Path: p.Path, BuildID: p.BuildID, Start: start, End: start + uint64(info.Size())}}
 	}

@@ -32,7 +32,7 @@ var kinds = []kind{
 func isFunction(p *reader.Probe) bool { return p.Target != nil }
 func isUSDT(p *reader.Probe) bool     { return !isFunction(p) }
 func isRET(p *reader.Probe) bool      { return isReturn(p) && p.AtRET }
-func isReturn(p *reader.Probe) bool   { return isFunction(p) && p.Kind == reader.Uretprobe }
+func isReturn(p *reader.Probe) bool   { return isFunction(p) && p.Kind.IsReturn() }
 func isEntry(p *reader.Probe) bool    { return isFunction(p) && p.Displacement() == 0 }
 
 // kindOf returns the kind of the probe's site.

@@ -105,7 +105,7 @@ func (g *Groups) add(s, end *Site, prog *ebpf.Program, cookie uint64) {
 	if gr == nil {
 		gr = &Group{Group: link.Group{
 			Path: s.Path, Open: s.Path, File: s.file, PID: pid, Ended: func() bool { return g.Procs.Ended(pid) },
-			Returns: s.Probe.Kind == reader.Uretprobe && !s.Probe.AtRET, Session: g.Session || end != nil, Prog: prog,
+			Returns: s.Probe.Kind.IsReturn() && !s.Probe.AtRET, Session: g.Session || end != nil, Prog: prog,
 		}}
 		if obj := g.Objects[s.Path]; obj != nil {
 			gr.Open, gr.object = obj.Path(), obj
@@ -116,8 +116,7 @@ func (g *Groups) add(s, end *Site, prog *ebpf.Program, cookie uint64) {
 	g.key, g.last = key, gr
 	if s.Probe.Kind.InKernel() && !gr.Kernel {
 		gr.Kernel, gr.kernel, gr.Path = true, g.Kernel, "the kernel"
-		gr.Returns = s.Probe.Kind == reader.Kretprobe || s.Probe.Kind == reader.Fexit
-		if gr.Events = s.Probe.Kind == reader.Tracepoint; gr.Events {
+		if gr.Events = s.Probe.Kind.HasFields(); gr.Events {
 			gr.kernel = link.Tracepoint
 		}
 		if s.Probe.Kind.ByTrampoline() {

@@ -111,7 +111,7 @@ func (p Plan) AtReturns(planner *plan.Planner) Plan {
 	behind := 0
 	for i := range p {
 		s := &p[i]
-		if s.Probe.Kind != reader.Uretprobe || s.Local || s.Reason != nil {
+		if !(s.Probe.Kind.InFile() && s.Probe.Kind.IsReturn()) || s.Local || s.Reason != nil {
 			continue
 		}
 		probes := planner.Returns(&s.Probe, s.PID)

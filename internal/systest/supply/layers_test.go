@@ -32,14 +32,15 @@ internal/procfs
 internal/record
 internal/safeelf
 internal/container: internal/procfs
-internal/selector: internal/procfs internal/spelling
-internal/sys
-internal/version
-internal/x86
-prototype: notes
-event/args: internal/printable notes
 internal/debugfile: internal/procfs internal/safeelf
 internal/pcln: internal/safeelf
+internal/sys
+internal/x86
+reader: internal/cdecl internal/debugfile internal/held internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
+internal/selector: internal/procfs internal/spelling reader
+internal/version
+prototype: notes
+event/args: internal/printable notes
 internal/kernel
 attach/internal/cgroups: internal/container internal/kernel
 attach/internal/selected: attach/internal/cgroups
@@ -63,7 +64,6 @@ internal/rendezvous: internal/record internal/ring internal/sys notes
 internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
 provider/providertest: event/args internal/btfgen internal/record internal/spelling internal/tap notes provider
-reader: internal/cdecl internal/debugfile internal/held internal/mangled internal/pcln internal/procfs internal/safeelf internal/sys internal/x86 notes
 internal/kernfunc: internal/spelling notes prototype reader
 internal/tracepoint: internal/privilege notes reader
 internal/typed: prototype reader
@@ -141,7 +141,7 @@ cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace
 cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session event internal/fold internal/printable internal/version profile
 cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/selector internal/top notes prototype reader total
 cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format event internal/demo internal/printable internal/program internal/sdtdump
-cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/breakpoint cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profiles cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/shell cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour cmd/sdttrace/internal/word internal/container internal/demo internal/gate internal/grammar internal/heldup internal/limits internal/printable internal/procfs internal/selector internal/spelling internal/top internal/version profile prototype
+cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/breakpoint cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profiles cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/shell cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour cmd/sdttrace/internal/word internal/container internal/demo internal/gate internal/grammar internal/heldup internal/limits internal/printable internal/procfs internal/selector internal/spelling internal/top internal/version profile prototype reader
 `
 
 // testRoom reports whether only tests, and other test rooms, may import a

@@ -7,11 +7,11 @@ import (
 
 	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/printable"
-	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // kernelKinds are the words with which selectors of functions of the kernel begin.
-var kernelKinds = []string{selector.Kprobe.String(), selector.Kretprobe.String(), selector.Fentry.String(), selector.Fexit.String()}
+var kernelKinds = []string{reader.Kprobe.String(), reader.Kretprobe.String(), reader.Fentry.String(), reader.Fexit.String()}
 
 // completeKernel completes FUNC or MODULE:FUNC behind a kind. If the list of functions cannot be read,
 // there is nothing to offer.

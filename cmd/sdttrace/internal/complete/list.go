@@ -54,7 +54,7 @@ func Arguments(cmd *cobra.Command, args []string) []string {
 	}
 	var selectors []selector.Selector
 	for _, a := range args {
-		if s, err := selector.Parse(a); err == nil && s.Kind == selector.USDT {
+		if s, err := selector.Parse(a); err == nil && s.Kind == reader.USDT {
 			selectors = append(selectors, s)
 		}
 	}

@@ -26,7 +26,7 @@ func Probes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.Shel
 	if kind, rest, ok := strings.Cut(prefix, ":"); ok && slices.Contains(kernelKinds, kind) {
 		return completeKernel(kind, rest)
 	}
-	if kind, rest, ok := strings.Cut(prefix, ":"); ok && kind == selector.Tracepoint.String() {
+	if kind, rest, ok := strings.Cut(prefix, ":"); ok && kind == reader.Tracepoint.String() {
 		return completeTracepoints(rest)
 	}
 	seen := map[string]bool{}

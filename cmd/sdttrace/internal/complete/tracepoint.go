@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/internal/printable"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/tracepoint"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // completeTracepoints completes SYSTEM: and then EVENT. If tracefs cannot be read, there is nothing to offer.
@@ -21,7 +21,7 @@ func completeTracepoints(prefix string) ([]string, cobra.ShellCompDirective) {
 
 func tracepointsOf(events *tracepoint.Events, prefix string) (out []string, more cobra.ShellCompDirective) {
 	system, event, ok := strings.Cut(prefix, ":")
-	before, end := selector.Tracepoint.String()+":", ""
+	before, end := reader.Tracepoint.String()+":", ""
 	var names []string
 	if ok {
 		before, prefix = before+system+":", event

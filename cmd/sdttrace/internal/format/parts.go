@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/prototype"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Conditions and keys of programs compare arguments as they are, and people read texts that are
@@ -141,6 +142,6 @@ func (m *Meanings) Whole(f Fields, provider, probe string) bool {
 // process.
 func (m *Meanings) Apart(f Fields, probe string) bool {
 	s, err := selector.Parse(probe)
-	return err == nil && s.Kind == selector.USDT && len(f.arguments()) > 0 &&
+	return err == nil && s.Kind == reader.USDT && len(f.arguments()) > 0 &&
 		(strings.Contains(s.Provider+s.Name, "*") || m.Whole(f, s.Provider, s.Name))
 }

@@ -49,7 +49,7 @@ type listedVariable struct {
 func variablesOf(p *reader.Probe) (all []listedVariable) {
 	var variables []reader.Variable
 	switch {
-	case p.Kind == reader.Tracepoint:
+	case p.Kind.HasFields():
 		for i := range p.Kernel.Fields {
 			if f := &p.Kernel.Fields[i]; tracepoint.Shown(f) {
 				variables = append(variables, *f)
@@ -59,7 +59,7 @@ func variablesOf(p *reader.Probe) (all []listedVariable) {
 		params := p.Kernel.Types().Params
 		for i := range params {
 			a := &params[i]
-			out := listedVariable{Name: a.Name, Type: a.Type, Argument: p.Kind != reader.Kretprobe && (p.Kind != reader.Fexit || i < len(params)-1 || a.Name != "retval")}
+			out := listedVariable{Name: a.Name, Type: a.Type, Argument: p.Kind.HasArguments() && (!p.Kind.IsReturn() || i < len(params)-1 || a.Name != "retval")}
 			if a.Err != nil {
 				out.Reason = a.Err.Error()
 			}
@@ -69,7 +69,7 @@ func variablesOf(p *reader.Probe) (all []listedVariable) {
 	case p.Source != nil:
 		variables = p.Source.Variables
 	case p.Target == nil || p.Target.Typed == nil || p.Displacement() != 0 && !p.AtRET:
-	case p.Kind == reader.Uretprobe:
+	case p.Kind.IsReturn():
 		variables = p.Target.Typed.Results
 	default:
 		variables = p.Target.Typed.Arguments
@@ -178,7 +178,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 			size = cmp.Or(printable.String(f.of()), "-")
 		}
 		address := fmt.Sprintf("%#x", f.Location)
-		if plan[i].Probe.Kind == reader.Tracepoint {
+		if plan[i].Probe.Kind.HasFields() {
 			address = "-" // Location is its number
 		}
 		t.rows = append(t.rows, []string{address, size, printable.String(selector.Shell(f.selector())), reason, f.variables()}[:len(t.columns)])

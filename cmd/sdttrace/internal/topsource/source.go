@@ -134,9 +134,9 @@ func (s *Source) Arguments(probe string) (names []string) {
 			}
 		}
 		return names
-	case p.Kind == reader.Uretprobe:
+	case p.Kind.InFile() && p.Kind.IsReturn():
 		return []string{"retval"}
-	case p.Kind == reader.Uprobe:
+	case p.Kind.InFile():
 		return functionArguments
 	}
 	known := s.Prototypes.Lookup(p.Provider, p.Name, p.Arguments(), notes.Class(p.Class))
@@ -190,12 +190,12 @@ func selectorOf(text string, p *reader.Probe) string {
 		return ""
 	}
 	if p.Kind != reader.USDT {
-		if sel.Kind.String() != p.Kind.String() {
+		if sel.Kind != p.Kind {
 			return ""
 		}
 		return selector.Function(p.Kind.String(), p.Path, p.Name)
 	}
-	if sel.Kind != selector.USDT || !sel.Match(p.Path, p.Provider, p.Name) {
+	if sel.Kind != reader.USDT || !sel.Match(p.Path, p.Provider, p.Name) {
 		return ""
 	}
 	one := selector.Probe("", p.Provider, p.Name)

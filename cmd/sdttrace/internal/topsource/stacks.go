@@ -11,7 +11,6 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/top"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // Unwinds reports whether the code around a probe is likely to lack frame pointers: Go
@@ -33,7 +32,7 @@ func (s *Source) Stacks(ctx context.Context, probe string, pid, sample int, unwi
 	}
 	what := &attach.EventOptions{Sample: sample, MaxString: 1, RingSize: 4 << 20}
 	opts.Stack, opts.Unwind = attach.MaxStack, unwind
-	if site := s.site(probe); site != nil && site.Probe.Kind == reader.Uprobe {
+	if site := s.site(probe); site != nil && site.Probe.Kind.InFile() && !site.Probe.Kind.IsReturn() {
 		opts.Args = []string{"none"}
 	}
 	t := &stacks{counts: map[string]uint64{}}
