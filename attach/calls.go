@@ -21,8 +21,8 @@ func (p *programs) joinCalls(b *batch) error {
 	joined := map[pair]*query.Signature{}
 	for i, end := range calls {
 		kind := p.kind
-		if b.plan[i].Probe.Kind.InKernel() {
-			kind = p.kernel
+		if probe := &b.plan[i].Probe; probe.Kind.InKernel() {
+			kind = p.linkTo(probe)
 		}
 		attachment, err := kind.CallProgram()
 		if errors.Is(err, ebpf.ErrNotSupported) {

@@ -126,13 +126,13 @@ func LoadOwn(t *testing.T, name string) *provider.Probe1[uint64] {
 
 // TrampolinesAlone reports whether each function of the kernel has a link of its own.
 func TrampolinesAlone() bool {
-	kind, err := link.ChooseTrampolines()
+	kind, err := link.ChooseKernel(reader.Fentry, link.Auto)
 	return err == nil && kind == link.TrampolineOne
 }
 
 // KprobesAlone reports whether each kprobe has a perf event of its own.
 func KprobesAlone(t testing.TB) bool {
-	kind, err := link.ChooseKernel(link.Auto)
+	kind, err := link.ChooseKernel(reader.Kprobe, link.Auto)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func ByCall(l *Latency) bool { return l.programs.callFunctions != (kernel.CallFu
 func RunsAtReturns(t testing.TB, kernel bool) bool {
 	kind, err := link.Choose(link.Auto, true)
 	if kernel {
-		kind, err = link.ChooseKernel(link.Auto)
+		kind, err = link.ChooseKernel(reader.Kprobe, link.Auto)
 	}
 	if err != nil {
 		t.Fatal(err)

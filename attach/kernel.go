@@ -15,47 +15,51 @@ import (
 )
 
 // inKernel reports whether a selector names functions or tracepoints of the kernel.
-func (p *programs) inKernel() bool {
-	return p.kernel != link.Auto || p.trampoline != link.Auto || p.events
-}
+func (p *programs) inKernel() bool { return len(p.links) > 0 }
 
 // errAllTrampolines is the error for a selector of all functions by trampolines.
 var errAllTrampolines = errors.New("a trampoline at each of the kernel's functions takes the kernel minutes to make and slows down the whole machine: name them by more than *, or take kprobe: instead")
 
-// trampolineOf returns the kind of link by which a function of the kernel is attached to.
-func (p *programs) trampolineOf(probe *reader.Probe) link.Kind {
-	if probe.Provider != kernfunc.Kernel {
+// linkTo returns the kind of link by which a site of the kernel is attached to.
+func (p *programs) linkTo(probe *reader.Probe) link.Kind {
+	if probe.Kind.ByTrampoline() && probe.Provider != kernfunc.Kernel {
 		return link.TrampolineOne // a program for many is for the kernel's own
 	}
-	return p.trampoline
+	return p.links[probe.Kind]
 }
 
-// kernelHook returns the hook at a function or a tracepoint of the kernel.
+// kernelHook returns the hook at a site of the kernel.
 func (p *programs) kernelHook(probe *reader.Probe) query.Hook {
-	if probe.Kind == reader.Tracepoint {
-		return query.Hook{Type: link.Tracepoint.ProgramType(), Attach: link.Tracepoint.AttachType(), Kernel: true, Record: tracepoint.End(probe.Kernel.Fields)}
-	}
-	if !probe.Kind.ByTrampoline() {
-		return hookOf(p.kernel)
-	}
+	kind := p.linkTo(probe)
+	hook := query.Hook{Type: kind.ProgramType(), Attach: kind.AttachType(), Kernel: true}
 	when := link.AtEntry
-	if probe.Kind == reader.Fexit {
+	if probe.Kind.IsReturn() {
 		when = link.AtReturn
 	}
-	hook := query.Hook{Type: link.TrampolineOne.ProgramType(), Attach: when.Many(), Kernel: true}
-	if p.trampolineOf(probe) == link.TrampolineOne {
+	switch {
+	case kind == link.TrampolineMany:
+		hook.Attach = when.Many()
+	case kind == link.TrampolineOne:
 		hook.Attach, hook.Function = when.Single(), probe.Kernel.Types().Type
+	case probe.Kind.HasFields():
+		hook.Record = tracepoint.End(probe.Kernel.Fields)
 	}
 	return hook
 }
 
 // slow reports whether links are slow to close.
-func (p *programs) slow() bool { return p.kind.Slow() || p.kernel.Slow() || p.events }
+func (p *programs) slow() bool {
+	slow := p.kind.Slow()
+	for _, kind := range p.links {
+		slow = slow || kind.Slow()
+	}
+	return slow
+}
 
 // measureReturns finds out where the kernel's returns have the stack pointer, if calls are matched by it.
 func (p *programs) measureReturns(layout *bind.Layout) (err error) {
 	if layout != nil && layout.Pairs != nil && layout.Pairs.KernelCalls() {
-		layout.Pairs.KernelReturn, err = p.kernel.ReturnShift()
+		layout.Pairs.KernelReturn, err = p.links[layout.Pairs.Start.Kind].ReturnShift()
 	}
 	return err
 }
@@ -67,8 +71,7 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 	}
 	single := 0
 	for i := range plan {
-		p := &plan[i].Probe
-		if p.Kind.ByTrampoline() && plan[i].Reason == nil && t.programs.trampolineOf(p) == link.TrampolineOne {
+		if p := &plan[i].Probe; p.Kind.InKernel() && plan[i].Reason == nil && t.programs.linkTo(p) == link.TrampolineOne {
 			single++
 		}
 	}
@@ -79,17 +82,12 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 }
 
 // checkKernelKinds returns an error if this kernel lacks what selectors of its functions take.
-func checkKernelKinds(selectors []selector.Selector) (err error) {
+func checkKernelKinds(selectors []selector.Selector) error {
 	for i := range selectors {
-		switch k := selectors[i].Kind; {
-		case k == reader.Tracepoint:
-		case k.ByTrampoline():
-			_, err = link.ChooseTrampolines()
-		case k.InKernel():
-			err = link.CheckKprobes()
-		}
-		if err != nil {
-			return err
+		if k := selectors[i].Kind; k.InKernel() {
+			if err := link.CheckKernel(k); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

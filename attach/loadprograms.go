@@ -127,7 +127,7 @@ func (p *programs) share(b *batch) {
 // groups returns the sites by link. A site that shares another one's link has
 // none.
 func (p *programs) groups(b *batch) []*site.Group {
-	groups := site.Groups{Objects: b.objects, Procs: p.procs, Kernel: p.kernel, Trampoline: p.trampolineOf, Unpatched: p.unpatched}
+	groups := site.Groups{Objects: b.objects, Procs: p.procs, Kernel: p.linkTo, Unpatched: p.unpatched}
 	codes := map[*query.Signature]load.Code{}
 	ends := map[int]bool{}
 	for _, end := range b.calls {

@@ -30,30 +30,32 @@ type programs struct {
 	maps   *load.Maps // nil until the first sites are known
 	loaded load.Programs
 	kind   link.Kind
-	kernel link.Kind // for functions of the kernel; Auto if no selector names any
-	// trampoline is for functions of the kernel that call programs by trampolines.
-	trampoline link.Kind
-	events     bool          // selectors name tracepoints of the kernel
-	sharing    *site.Sharing // of links by processes; nil if they are few
-	gated      bool          // the first sites begin at one moment, and all sites end at one
-	log        *nested.Log   // names processes in which returns were left out; nil without returns
+	links  map[reader.ProbeKind]link.Kind // to sites of the kernel, by the kinds that selectors name
+
+	sharing *site.Sharing // of links by processes; nil if they are few
+	gated   bool          // the first sites begin at one moment, and all sites end at one
+	log     *nested.Log   // names processes in which returns were left out; nil without returns
 	// callFunctions are what programs for calls need; zero until there are any.
 	callFunctions kernel.CallFunctions
 }
 
-// Fits chooses how functions of the kernel are attached to, before they are looked for.
-func (p *programs) Fits(s *selector.Selector) (err error) {
-	switch {
-	case s.Kind == reader.Tracepoint:
-		p.events = true
-	case s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0 && s.MatchKernel(kernfunc.Kernel, "any", 0):
+// Fits chooses how sites of the kernel are attached to, before they are looked for.
+func (p *programs) Fits(s *selector.Selector) error {
+	if s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0 && s.MatchKernel(kernfunc.Kernel, "any", 0) {
 		return errAllTrampolines
-	case s.Kind.ByTrampoline() && p.trampoline == link.Auto:
-		p.trampoline, err = link.ChooseTrampolines()
-	case s.Kind.InKernel() && !s.Kind.ByTrampoline() && p.kernel == link.Auto:
-		p.kernel, err = link.ChooseKernel(link.Kind(p.options.Link))
 	}
-	return err
+	if _, known := p.links[s.Kind]; known || !s.Kind.InKernel() {
+		return nil
+	}
+	kind, err := link.ChooseKernel(s.Kind, link.Kind(p.options.Link))
+	if err != nil {
+		return err
+	}
+	if p.links == nil {
+		p.links = map[reader.ProbeKind]link.Kind{}
+	}
+	p.links[s.Kind] = kind
+	return nil
 }
 
 func (p *programs) Search(_ context.Context, _ []selector.Selector, usual func() (*discover.Search, discover.Sites, error)) (*discover.Search, discover.Sites, error) {

@@ -26,15 +26,11 @@ type Group struct {
 	File    procfs.ID   // handed on to the links, see [Link.File]
 	PID     int         // the only process in which the sites fire, 0 for all processes
 	Ended   func() bool // reports whether the process of PID has ended; unused if PID is 0
-	Kernel  bool        // the sites are functions of the kernel, and Offset their addresses
-	Events  bool        // or its tracepoints, and Offset their numbers
+	Kernel  bool        // the sites are the kernel's, and Offset the addresses of functions or the numbers of tracepoints
 	Returns bool        // the sites are returns from functions
 	Session bool        // the program runs at their entry and again when they return
 
-	// For trampolines: One says that the program is for one function, and Unpatched is that of
-	// [Functions].
-	One       bool
-	Unpatched func() []uint32
+	Unpatched func() []uint32 // for links of many functions by trampolines, see [Functions]
 
 	Prog  *ebpf.Program
 	Sites []Site
@@ -56,7 +52,7 @@ type Site struct {
 // an error, which concerns the whole group. refused says, by the index of the
 // site, why it was not attached to; nil if it was.
 func (g *Group) Attach(ctx context.Context, kind Kind) (links []Link, refused []error, err error) {
-	a := &attempt{Group: g, calls: g.Calls, outcomes: make([]error, len(g.Sites))}
+	a := &attempt{Group: g, kind: kind, by: &mechanisms[kind], calls: g.Calls, outcomes: make([]error, len(g.Sites))}
 	if a.calls == nil {
 		a.calls = kernelCalls{}
 	}
@@ -64,7 +60,7 @@ func (g *Group) Attach(ctx context.Context, kind Kind) (links []Link, refused []
 	for i := range a.outcomes {
 		a.outcomes[i] = errUntried
 	}
-	err = mechanisms[kind].attach(ctx, a)
+	err = a.by.attach(ctx, a)
 	for i, outcome := range a.outcomes {
 		if outcome == errUntried {
 			a.outcomes[i] = err
@@ -79,6 +75,8 @@ var errUntried = errors.New("not tried")
 // attempt is the state of attaching a group.
 type attempt struct {
 	*Group
+	kind     Kind
+	by       *mechanism
 	calls    Calls
 	links    []Link
 	outcomes []error          // by site: nil if it is attached to

@@ -11,7 +11,7 @@ import (
 
 // kernelEvents attaches by one perf event per function of the kernel. Attaching takes some 50 ms
 // each, and detaching 0.2 s.
-var kernelEvents = mechanism{name: "perf event on a kprobe", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf}
+var kernelEvents = mechanism{name: "perf event on a kprobe", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf, open: openOnKprobe, explain: kernelError}
 
 // ErrNoKprobes is the error for kernels that do not let their functions be traced.
 var ErrNoKprobes = fmt.Errorf("this kernel was built without kprobes (CONFIG_KPROBES): its functions cannot be traced: %w", ebpf.ErrNotSupported)
@@ -19,8 +19,24 @@ var ErrNoKprobes = fmt.Errorf("this kernel was built without kprobes (CONFIG_KPR
 // kprobePMU returns the kernel's number for perf events on kprobes.
 var kprobePMU = sync.OnceValues(func() (uint32, error) { return pmu("kprobe") })
 
-// CheckKprobes returns ErrNoKprobes if the kernel has none.
-func CheckKprobes() error {
+func openOnKprobe(a *attempt, s *Site) (fd int, err error) { return a.calls.OpenKprobe(a.Group, s) }
+
+// kprobes is the way to functions of the kernel.
+var kprobes = way{choose: chooseKprobes, check: checkKprobes}
+
+// chooseKprobes returns the kind of links to functions of the kernel that is like want.
+func chooseKprobes(want Kind) (Kind, error) {
+	if err := checkKprobes(); err != nil {
+		return 0, err
+	}
+	if want != Auto {
+		want += KernelMulti - Multi
+	}
+	return choose(want, KernelMulti, KernelPerf, false)
+}
+
+// checkKprobes returns ErrNoKprobes if the kernel has none.
+func checkKprobes() error {
 	_, err := kprobePMU()
 	if errors.Is(err, os.ErrNotExist) {
 		return ErrNoKprobes

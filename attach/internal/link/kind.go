@@ -19,16 +19,15 @@ const (
 	Multi             // see multi.go
 	Perf              // see perf.go
 
-	// For functions of the kernel, see [ChooseKernel]:
+	// For sites of the kernel, see [ChooseKernel]: functions,
 	KernelMulti // see kernelmulti.go
 	KernelPerf  // see kernelperf.go
 
-	// For functions of the kernel by trampolines, see [ChooseTrampolines]; programs have the attach
-	// types of a [When]:
+	// functions by trampolines, whose programs have the attach types of a [When],
 	TrampolineMany // links of many functions
 	TrampolineOne  // a link for each function, as the program is
 
-	// For tracepoints of the kernel:
+	// and tracepoints.
 	Tracepoint // see tracepoint.go
 )
 
@@ -65,6 +64,9 @@ type mechanism struct {
 	led bool
 	// attach attaches the group of the attempt. Its error concerns the whole group.
 	attach func(ctx context.Context, a *attempt) error
+	// open opens the perf event of a site for attachPerf, and explain says why the kernel refused it.
+	open    func(a *attempt, s *Site) (fd int, err error)
+	explain func(error) error
 }
 
 func (k Kind) String() string {
@@ -99,17 +101,6 @@ func (k Kind) Check() error {
 // Choose returns want, or the best kind for [Auto], if this kernel has it. filtered
 // says that links will be restricted to a process.
 func Choose(want Kind, filtered bool) (Kind, error) { return choose(want, Multi, Perf, filtered) }
-
-// ChooseKernel is Choose for functions of the kernel: it returns the kind for them that is like want.
-func ChooseKernel(want Kind) (Kind, error) {
-	if err := CheckKprobes(); err != nil {
-		return 0, err
-	}
-	if want != Auto {
-		want += KernelMulti - Multi
-	}
-	return choose(want, KernelMulti, KernelPerf, false)
-}
 
 func choose(want, first, last Kind, filtered bool) (Kind, error) {
 	for k := first; k <= last; k++ {

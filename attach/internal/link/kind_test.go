@@ -1,6 +1,10 @@
 package link
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/go-usdt/usdt/reader"
+)
 
 // TestKinds checks that each kind has a line in the table with its name and how
 // it attaches, and that other values are refused.
@@ -20,5 +24,17 @@ func TestKinds(t *testing.T) {
 	}
 	if k, err := Choose(Perf, true); err != nil || k != Perf {
 		t.Errorf("asked for perf events: %v, %v", k, err)
+	}
+}
+
+// TestWays checks that each kind of sites of the kernel has a way to attach to it, and no other kind.
+func TestWays(t *testing.T) {
+	for _, k := range reader.ProbeKinds() {
+		if way := ways[k]; (way.choose != nil) != k.InKernel() || (way.check != nil) != k.InKernel() {
+			t.Errorf("the table has choose %t and check %t for %v, which is in the kernel: %t", way.choose != nil, way.check != nil, k, k.InKernel())
+		}
+	}
+	if k, err := ChooseKernel(reader.Tracepoint, Multi); err != nil || k != Tracepoint {
+		t.Errorf("of tracepoints: %v, %v", k, err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // perfEvents attaches by one perf event per site. The kernel takes about 0.1 s to
 // close one.
-var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, led: true, attach: attachPerf}
+var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, led: true, attach: attachPerf, open: openOnUprobe, explain: siteError}
 
 // maxPerfSemaphore is the largest offset of a semaphore: perf events carry it in
 // 32 bits (PERF_UPROBE_REF_CTR_OFFSET_BITS, kernel/events/core.c).
@@ -49,7 +49,7 @@ func attachPerf(ctx context.Context, a *attempt) error {
 			a.links = append(a.links, l)
 			continue
 		}
-		if errors.Is(err, os.ErrPermission) && (!a.Events || privilege.Has(unix.CAP_PERFMON)) && !privilege.Has(unix.CAP_SYS_ADMIN) {
+		if errors.Is(err, os.ErrPermission) && (a.kind != Tracepoint || privilege.Has(unix.CAP_PERFMON)) && !privilege.Has(unix.CAP_SYS_ADMIN) {
 			// kernel/events/core.c: perf_uprobe_event_init requires it, and Debian's kernels for all events if
 			// kernel.perf_event_paranoid is 3.
 			return &privilege.Error{Op: "attach to " + a.Path + " by perf events", Missing: []string{"CAP_SYS_ADMIN"}, Err: err}
@@ -57,12 +57,7 @@ func attachPerf(ctx context.Context, a *attempt) error {
 		if whole := a.wholeError(err); whole != nil {
 			return whole
 		}
-		switch a.outcomes[i] = siteError(err); {
-		case a.Events:
-			a.outcomes[i] = tracepointError(err)
-		case a.Kernel:
-			a.outcomes[i] = kernelError(err)
-		}
+		a.outcomes[i] = a.by.explain(err)
 	}
 	return nil
 }
@@ -72,13 +67,13 @@ var errProgram = errors.New("the program was not loaded for perf events")
 
 // attachEvent opens a perf event for a site and links the program to it.
 func (a *attempt) attachEvent(s *Site) (Link, error) {
-	event, err := a.openEvent(s)
+	event, err := a.by.open(a, s)
 	if err != nil {
 		return Link{}, err
 	}
 	fd, err := a.calls.LinkEvent(a.Group, event, s.Cookie)
 	if err != nil {
-		if errors.Is(err, unix.EINVAL) && !a.Events {
+		if errors.Is(err, unix.EINVAL) && a.kind != Tracepoint {
 			err = fmt.Errorf("%w, which need no attach type, and programs that do not sleep: %w", errProgram, err)
 		}
 		if errors.As(err, new(*heldError)) {
@@ -87,23 +82,14 @@ func (a *attempt) attachEvent(s *Site) (Link, error) {
 		}
 		return Link{}, errors.Join(err, shield.Close(event))
 	}
-	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: a.Kernel && !a.Events, fd: fd, event: event}
+	l := Link{File: a.File, PID: a.PID, Prog: a.Prog, kernel: a.kind == KernelPerf, fd: fd, event: event}
 	if a.ended() {
 		return Link{}, errors.Join(unix.ESRCH, l.Stop(), shield.Close(event))
 	}
 	return l, nil
 }
 
-// openEvent opens the perf event.
-func (a *attempt) openEvent(s *Site) (fd int, err error) {
-	switch {
-	case a.Events:
-		return a.calls.OpenTracepoint(a.Group, s)
-	case a.Kernel:
-		return a.calls.OpenKprobe(a.Group, s)
-	}
-	return a.calls.OpenUprobe(a.Group, s)
-}
+func openOnUprobe(a *attempt, s *Site) (fd int, err error) { return a.calls.OpenUprobe(a.Group, s) }
 
 // uprobePMU returns the kernel's number for perf events on uprobes.
 var uprobePMU = sync.OnceValues(func() (uint32, error) { return pmu("uprobe") })

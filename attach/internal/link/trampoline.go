@@ -35,9 +35,18 @@ var trampolines = kernel.Feature{Test: func() error {
 	return shield.Close(fd)
 }}
 
-// ChooseTrampolines returns TrampolineMany if this kernel has links of many functions, and else
+// byTrampoline is the way to functions of the kernel by trampolines.
+var byTrampoline = way{
+	choose: func(Kind) (Kind, error) { return chooseTrampolines() },
+	check: func() error {
+		_, err := chooseTrampolines()
+		return err
+	},
+}
+
+// chooseTrampolines returns TrampolineMany if this kernel has links of many functions, and else
 // TrampolineOne. The error is ErrNoTrampolines if it has none at all.
-func ChooseTrampolines() (Kind, error) {
+func chooseTrampolines() (Kind, error) {
 	many, err := kernelCalls{}.HaveMany(AtEntry)
 	if many {
 		return TrampolineMany, nil
@@ -73,7 +82,7 @@ func attachTrampolines(ctx context.Context, a *attempt) error {
 	}
 	left := f.distinct()
 	var err error
-	if a.One {
+	if a.kind == TrampolineOne {
 		if err = f.attachSingle(ctx, left); err == nil {
 			err = f.keepMeant(left)
 		}

@@ -60,11 +60,9 @@ type Groups struct {
 	Objects operand.Objects // that were planned for
 	Procs   *process.Set    // that the sites are restricted to
 	Session bool            // of the programs, see [link.Group]
-	Kernel  link.Kind       // of links to functions of the kernel
-	// Trampoline returns the kind of the link to a function of the kernel by a trampoline, and Unpatched
-	// is that of [link.Functions].
-	Trampoline func(*reader.Probe) link.Kind
-	Unpatched  func() []uint32
+	// Kernel returns the kind of the link to a site of the kernel, and Unpatched is that of [link.Functions].
+	Kernel    func(*reader.Probe) link.Kind
+	Unpatched func() []uint32
 
 	All   []*Group
 	byKey map[groupKey]*Group
@@ -115,15 +113,9 @@ func (g *Groups) add(s, end *Site, prog *ebpf.Program, cookie uint64) {
 	}
 	g.key, g.last = key, gr
 	if s.Probe.Kind.InKernel() && !gr.Kernel {
-		gr.Kernel, gr.kernel, gr.Path = true, g.Kernel, "the kernel"
-		if gr.Events = s.Probe.Kind.HasFields(); gr.Events {
-			gr.kernel = link.Tracepoint
-		}
-		if s.Probe.Kind.ByTrampoline() {
-			gr.kernel = g.Trampoline(&s.Probe)
-			if gr.One = gr.kernel == link.TrampolineOne; !gr.One {
-				gr.Unpatched = g.Unpatched
-			}
+		gr.Kernel, gr.kernel, gr.Path = true, g.Kernel(&s.Probe), "the kernel"
+		if gr.kernel == link.TrampolineMany {
+			gr.Unpatched = g.Unpatched
 		}
 	}
 	gr.sites = append(gr.sites, groupSite{s, cookie, end})
