@@ -11,11 +11,10 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/maplog"
 	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/attach/internal/process"
-	"github.com/go-usdt/usdt/internal/kernfunc"
+	"github.com/go-usdt/usdt/internal/kernelsites"
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
-	"github.com/go-usdt/usdt/internal/tracepoint"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -54,9 +53,8 @@ type Search struct {
 	has       string          // what there is
 	providers map[string]bool // of named processes, as patterns; some of them
 	matched   []bool
-	hot       []int                 // by selector: functions of the kernel that were left out
-	table     *kernfunc.Table       // of the kernel, if a selector names its functions
-	events    *tracepoint.Events    // of the kernel, if a selector names its tracepoints
+	hot       []int                 // by selector: sites of the kernel that were left out
+	inKernel  *kernelsites.Search   // nil before sites of the kernel were looked for
 	near      []near                // by selector: what one without a match may have meant
 	again     bool                  // not the first look
 	words     [][]string            // by selector, see wordsOf
@@ -156,7 +154,7 @@ func (d *Search) Halfway() bool { return len(d.rest) > 0 }
 func (d *Search) some(ctx context.Context, urgent func() bool) (Sites, error) {
 	d.begin(ctx)
 	var err error
-	if !d.again && InKernel(d.selectors) {
+	if !d.again && d.namesKernel() {
 		if err := d.kernel(); err != nil {
 			return nil, err
 		}

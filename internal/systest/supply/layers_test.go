@@ -85,7 +85,8 @@ profile: event internal/printable symbols total
 internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms internal/procfs reader symbols
 attach/internal/filter: internal/grammar
-attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/spelling internal/sys internal/tracepoint reader symbols
+internal/kernelsites: internal/kernfunc internal/printable internal/selector internal/spelling internal/tracepoint reader
+attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernelsites internal/mangled internal/privilege internal/procfs internal/selector internal/spelling internal/sys reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys reader
 attach/internal/operand: internal/held internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/mangled internal/procfs internal/safeelf internal/sys notes reader
@@ -132,7 +133,7 @@ cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/
 cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/tracepoint internal/watch notes prototype reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
-cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernfunc internal/printable internal/procfs internal/selector internal/tracepoint notes prototype reader
+cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernelsites internal/printable internal/procfs internal/selector notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
 cmd/sdttrace/internal/word: attach cmd/sdttrace/internal/flagvalue internal/spelling
 cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate

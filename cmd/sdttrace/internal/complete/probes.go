@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/go-usdt/usdt/internal/kernelsites"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/selector"
@@ -20,14 +21,14 @@ import (
 // Probes completes PROVIDER:NAME from the probes of the processes that
 // -p names, or of all processes.
 func Probes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if kind, rest, ok := strings.Cut(prefix, ":"); ok && (kind == "uprobe" || kind == "uretprobe") {
+	if kind, rest, ok := strings.Cut(prefix, ":"); ok && isFunction(kind) {
 		return completeFunctions(kind, rest)
 	}
-	if kind, rest, ok := strings.Cut(prefix, ":"); ok && slices.Contains(kernelKinds, kind) {
-		return completeKernel(kind, rest)
-	}
-	if kind, rest, ok := strings.Cut(prefix, ":"); ok && kind == reader.Tracepoint.String() {
-		return completeTracepoints(rest)
+	if words, ok := kernelsites.Complete(prefix); ok {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.HasSuffix(word, ":") }) {
+			return words, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
 	seen := map[string]bool{}
 	var out []string
@@ -40,6 +41,12 @@ func Probes(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.Shel
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// isFunction reports whether selectors of functions of files begin with a word.
+func isFunction(word string) bool {
+	kind, _ := reader.ParseProbeKind(word)
+	return kind.InFile()
 }
 
 // liveProbes yields the probes of the processes that -p names, or of all processes.
