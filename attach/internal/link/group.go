@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/procfs"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // enotsupp is the kernel's internal ENOTSUPP, which uprobe_register returns
@@ -45,7 +46,7 @@ type Site struct {
 	// Opcode is the opcode of the instruction, with its prefixes, "" if it is not
 	// known. If the kernel refuses an opcode, other sites with it are not tried.
 	Opcode string
-	ID     uint32 // of a function of the kernel in BTF, for trampolines
+	Probe  *reader.Probe // if it is of the kernel
 }
 
 // Attach attaches to the sites by links of a kind, and returns the links even with

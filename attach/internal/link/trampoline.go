@@ -78,7 +78,7 @@ func attachTrampolines(ctx context.Context, a *attempt) error {
 	}
 	for i := range a.Sites {
 		s := &a.Sites[i]
-		f.List = append(f.List, Function{ID: s.ID, Address: s.Offset, Cookie: s.Cookie})
+		f.List = append(f.List, Function{ID: s.Probe.Kernel.Types().TypeID, Address: s.Offset, Cookie: s.Cookie})
 	}
 	left := f.distinct()
 	var err error

@@ -28,8 +28,8 @@ func (g *Group) attachSites(ctx context.Context, kind link.Kind) ([]link.Link, e
 	g.Sites = make([]link.Site, len(g.sites))
 	for i, s := range g.sites {
 		g.Sites[i] = link.Site{Offset: s.Offset, RefCtrOffset: s.Probe.SemaphoreOffset, Cookie: s.cookie, Opcode: s.opcode}
-		if s.Probe.Kind.ByTrampoline() {
-			g.Sites[i].ID = s.Probe.Kernel.Types().TypeID
+		if g.Kernel {
+			g.Sites[i].Probe = &s.Probe
 		}
 	}
 	if g.Kernel {
