@@ -127,7 +127,7 @@ func ExampleKernelFunction() {
 	// tracepoint:sched:sched_process_exec pid_t pid at 12
 }
 
-// What a kind is asked is in one table: a new kind needs a line there, and no case elsewhere.
+// One table answers what code asks of a kind: a new kind is a line there, and no case elsewhere.
 func ExampleProbeKinds() {
 	for _, k := range reader.ProbeKinds() {
 		fmt.Printf("%-10v in file %-5t in kernel %-5t fields %-5t return %-5t of %-10v arguments %t\n", k, k.InFile(), k.InKernel(), k.HasFields(), k.IsReturn(), k.Entry(), k.HasArguments())
