@@ -86,6 +86,7 @@ func fieldsOf(t *testing.T, ev *event.Event) map[string]any {
 func TestTracepoints(t *testing.T) {
 	needs.Tracepoints(t)
 	p, other := startChild(t, "calling"), startChild(t, "calling")
+	p.Do("nothing") // it has its probe now
 	s, err := attach.Open(t.Context(), []string{
 		"tracepoint:syscalls:sys_enter_mkdira?", "tracepoint:sys*:sys_exit_mkdirat", "tracepoint:task:task_rename", "tracepoint:sched:sched_process_exec", "calling:called",
 	}, functionsOf(p.PID(), ""))
