@@ -121,7 +121,7 @@ func (b *Binder) castable(p *reader.Probe) []reader.Variable {
 	switch b.Types.Read(p); {
 	case p.Target.Typed == nil || !p.Target.Typed.Known:
 		return nil
-	case p.Kind == reader.Uretprobe:
+	case p.Kind.IsReturn():
 		return p.Target.Typed.Results
 	}
 	return p.Target.Typed.Arguments

@@ -68,7 +68,7 @@ func (op Operand) Relative(v *reader.Variable, regs *Registers, p *reader.Probe,
 	if !v.Relative {
 		return op, nil
 	}
-	if p.Kind == reader.Uretprobe && !p.AtRET {
+	if p.Kind.IsReturn() && !p.AtRET {
 		return op, errors.New("where the program is loaded is not known at the return from a function")
 	}
 	op.Site, op.IP = p.Location+p.Delta+(offset-p.Offset), Location{Off: regs.IP, Size: 8}
