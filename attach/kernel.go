@@ -78,7 +78,7 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 	if single > link.MaxSingle {
 		return &OptionError{"Force", fmt.Errorf("it is not set, and %d functions are attached to by a trampoline and a program each, for which the kernel takes 0.1 s (Linux 7.2 has links of many, except in modules): kprobe: is for many functions; without Force the most is %d", single, link.MaxSingle)}
 	}
-	return optionError("Force", plan.CheckKernel(t.programs.kernel.Slow()))
+	return optionError("Force", plan.CheckKernel(t.programs.linkTo))
 }
 
 // checkKernelKinds returns an error if this kernel lacks what selectors of its functions take.

@@ -135,13 +135,21 @@ func checkProgram(prog *ebpf.Program, probes []reader.Probe) (inKernel bool, err
 // functions of the kernel.
 type ownKinds struct{ file, kernel link.Kind }
 
+// linkTo returns the kind of the link to a site of the kernel.
+func (k ownKinds) linkTo(p *reader.Probe) link.Kind {
+	if p.Kind.HasFields() {
+		return link.Tracepoint
+	}
+	return k.kernel
+}
+
 func chooseOwn(want LinkKind, probes []reader.Probe, filtered bool) (k ownKinds, err error) {
 	k = ownKinds{link.Perf, link.KernelPerf}
 	for i := range probes {
 		switch kind := probes[i].Kind; {
-		case kind == reader.Tracepoint:
+		case kind.HasFields():
 		case kind.InKernel():
-			k.kernel, err = link.ChooseKernel(link.Kind(want))
+			k.kernel, err = link.ChooseKernel(kind, link.Kind(want))
 		default:
 			k.file, err = link.Choose(link.Kind(want), filtered)
 		}
@@ -171,10 +179,10 @@ func attachOwn(prog *ebpf.Program, probes []reader.Probe, pids []int, o *Program
 			plan = append(plan, sites...)
 		}
 	}
-	if err := plan.CheckKernel(kinds.kernel.Slow()); err != nil && !o.Force {
+	if err := plan.CheckKernel(kinds.linkTo); err != nil && !o.Force {
 		return nil, &OptionError{"Force", err}
 	}
-	groups := site.Groups{Objects: planner.Objects, Procs: procs, Kernel: kinds.kernel}
+	groups := site.Groups{Objects: planner.Objects, Procs: procs, Kernel: kinds.linkTo}
 	private := kernel.PrivateStackOf(prog)
 	for i := range plan {
 		if plan[i].Reason != nil {

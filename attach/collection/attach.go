@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/privilege"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // errClosed is the error of a collection that has been closed.
@@ -172,7 +173,7 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 		return nil, err
 	}
 	followers := t.sharing.Share(t.plan, t.objects)
-	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session, Kernel: p.section.links}
+	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session, Kernel: p.linkTo}
 	for i := range t.plan {
 		if t.plan[i].Reason == nil && followers[i] == nil {
 			cookie := t.cookies[i]
@@ -315,3 +316,6 @@ func (c *Collection) Wait(ctx context.Context) error {
 	}
 	return nil
 }
+
+// linkTo returns the kind of the link to a site of the kernel.
+func (p *program) linkTo(*reader.Probe) link.Kind { return p.section.links }

@@ -65,7 +65,7 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 		t.procs.Close()
 		return nil, err
 	}
-	if err := t.plan.CheckKernel(c.kindOf(p).Slow()); err != nil && !o.Force {
+	if err := t.plan.CheckKernel(p.linkTo); err != nil && !o.Force {
 		t.procs.Close()
 		return nil, &attach.OptionError{Option: "Force", Err: err}
 	}

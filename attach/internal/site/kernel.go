@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -15,20 +16,19 @@ const (
 )
 
 // CheckKernel returns why attaching to the functions of the kernel in a plan has to be forced; nil if
-// it has not. slow says that their links are perf events.
-func (p Plan) CheckKernel(slow bool) error {
+// it has not. linkTo returns the kind of the link to each.
+func (p Plan) CheckKernel(linkTo func(*reader.Probe) link.Kind) error {
 	n, kprobes := 0, 0
 	for i := range p {
-		switch kind := p[i].Probe.Kind; {
-		case !kind.InKernel():
+		if !p[i].Probe.Kind.InKernel() {
 			continue
-		case kind != reader.Tracepoint && !kind.ByTrampoline():
+		}
+		if n++; linkTo(&p[i].Probe) == link.KernelPerf {
 			kprobes++
 		}
-		n++
 	}
 	switch {
-	case slow && kprobes > maxKernelSlow:
+	case kprobes > maxKernelSlow:
 		return fmt.Errorf("it is not set, and perf events, instead of kprobe_multi links, are attached one after the other: %d functions take some %v to attach and detach; without Force the most is %d", kprobes, time.Duration(kprobes)*kernelSlowness, maxKernelSlow)
 	case n > maxKernel:
 		return fmt.Errorf("it is not set, and %d functions of the kernel slow down the whole machine; without Force the most is %d", n, maxKernel)

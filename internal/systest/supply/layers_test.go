@@ -86,7 +86,7 @@ internal/tracefile: event internal/record internal/shape notes reader symbols
 attach/internal/naming: attach/internal/maplog internal/decode internal/kallsyms internal/procfs reader symbols
 attach/internal/filter: internal/grammar
 internal/kernelsites: internal/kernfunc internal/printable internal/selector internal/spelling internal/tracepoint reader
-attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernelsites internal/mangled internal/privilege internal/procfs internal/selector internal/spelling internal/sys reader symbols
+attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernelsites internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/spelling internal/sys reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys reader
 attach/internal/operand: internal/held internal/procfs internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/mangled internal/procfs internal/safeelf internal/sys notes reader
