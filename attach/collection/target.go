@@ -50,7 +50,7 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 		return nil, &attach.SelectorError{Selector: expr, Err: err}
 	}
 	if sel.Kind == reader.Kprobe || sel.Kind == reader.Kretprobe {
-		if err := link.CheckKprobes(); err != nil {
+		if err := link.CheckKernel(sel.Kind); err != nil {
 			return nil, err
 		}
 	}
