@@ -42,7 +42,7 @@ func LackingFile(ctx context.Context, probes []string) error {
 }
 
 func declaresLater(probe, path string) bool {
-	if sel, err := selector.Parse(probe); err != nil || sel.Kind != selector.USDT {
+	if sel, err := selector.Parse(probe); err != nil || sel.Kind != reader.USDT {
 		return false
 	}
 	f, err := reader.Open(path)
