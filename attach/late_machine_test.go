@@ -47,6 +47,7 @@ func lateEnds() func(string) error {
 // what was begun before pairs with nothing, in each of the processes that had mapped the file, and
 // with its end in the others. Where the kernel's news of the mapping came first, the end was seen.
 func TestLateMachine(t *testing.T) {
+	tracee.Alone(t, "late")
 	t.Setenv("LATE_DIR", t.TempDir())
 	const n = 4 // the last of which maps the file after the scan
 	var processes []*tracee.Program
@@ -107,6 +108,8 @@ func TestLateMachine(t *testing.T) {
 		}
 	}
 	if d := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); d != "" {
-		t.Errorf("pairs (-want +got):\n%s", d)
+		st, err := a.Stats()
+		counts, countsErr := a.Counts()
+		t.Errorf("pairs (-want +got):\n%s\n%+v %v\n%+v %v", d, st, err, counts, countsErr)
 	}
 }
