@@ -173,7 +173,7 @@ func TestKernelRefused(t *testing.T) {
 	}
 	if attach.KprobesAlone(t) {
 		_, err := open(own, "kprobe:tcp_*")
-		if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Force" || !strings.Contains(err.Error(), "one after the other (it has no kprobe_multi links)") {
+		if option := (*attach.OptionError)(nil); !errors.As(err, &option) || option.Option != "Force" || !strings.Contains(err.Error(), "perf events, instead of kprobe_multi links, are attached one after the other") {
 			t.Errorf("kprobe:tcp_*: error %v, want an OptionError for Force", err)
 		}
 	}
