@@ -120,6 +120,37 @@ func TestWatchedOnce(t *testing.T) {
 	await("0")
 }
 
+// TestWatchedFunctions checks that list names who traces a function of a file, and of a process.
+func TestWatchedFunctions(t *testing.T) {
+	dir := commands(t, "sdttrace")
+	program := needs.Compile(t, "../../attach/testdata/guarded.c", "gcc", "-O1", "-ldl")
+	p := tracee.StartVictim(t, exec.Command(program))
+	p.Do("began")
+	function := "uprobe:" + program + ":main"
+	await := func(want ...int) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+			stdout.Reset()
+			run(context.Background(), []string{"list", function}, &stdout, &stderr)
+			has := func(pid int) bool { return strings.Contains(stdout.String(), fmt.Sprintf("sdttrace/%d", pid)) }
+			if strings.Count(stdout.String(), "sdttrace/") == len(want) && !slices.ContainsFunc(want, func(pid int) bool { return !has(pid) }) {
+				return
+			}
+		}
+		t.Fatalf("list prints %s and says %s, want the watchers %v", &stdout, &stderr, want)
+	}
+	await()
+	first, stopFirst := startTracer(t, filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(p.PID()), function)
+	await(first)
+	second, stopSecond := startTracer(t, filepath.Join(dir, "sdttrace"), "count", function)
+	await(first, second)
+	stopFirst()
+	await(second)
+	stopSecond()
+	await()
+}
+
 // TestWatchedByBpftrace does so with bpftrace.
 func TestWatchedByBpftrace(t *testing.T) {
 	needs.Tools(t, "bpftrace")

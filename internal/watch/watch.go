@@ -68,14 +68,14 @@ func (w *Watchers) add(offsets []uint64, p watchedSite) {
 	}
 }
 
-// At returns the watchers of the place at an offset of a file that process pid has
+// At returns the watchers of the place at an offset of a file that process pid, or any if it is 0, has
 // mapped: path is its path there, and opens leads to it from here. Call At for sites
 // that are watched, because the kernel does not distinguish two files without a name,
 // which programs map under equal ones.
 func (w *Watchers) At(path, opens string, offset uint64, pid int) []Watcher {
 	var out []Watcher
 	for _, p := range w.sites[offset] {
-		if p.process != 0 && p.process != pid || !w.same(p, path, opens) {
+		if p.process != 0 && pid != 0 && p.process != pid || !w.same(p, path, opens) {
 			continue
 		}
 		// A process that holds a link to an event also holds the event.

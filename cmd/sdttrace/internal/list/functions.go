@@ -13,6 +13,7 @@ import (
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/tracepoint"
+	"github.com/go-usdt/usdt/internal/watch"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -30,6 +31,8 @@ type listedFunction struct {
 	Function string `json:"function,omitempty"` // that has the line, or was inlined
 	Inlined  bool   `json:"inlined,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why it cannot be traced
+	// Watchers are who traces it now.
+	Watchers []watch.Watcher `json:"watchers,omitempty"`
 	// Variables are those in scope, or a function's arguments or results, if they are asked for.
 	Variables []listedVariable `json:"variables,omitempty"`
 
@@ -131,6 +134,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		return err
 	}
 	functions := make([]listedFunction, len(plan))
+	watchers := watch.Find()
 	for i := range plan {
 		s := &plan[i]
 		p := &s.Probe
@@ -141,6 +145,9 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		}
 		if p.Source != nil {
 			f.Function, f.Inlined, f.line = p.Source.Func, p.Source.Inlined, p.Source.Line != ""
+		}
+		if p.Kind.InFile() {
+			f.Watchers = watchers.At(p.Path, p.Attachable(), s.Offset, s.PID)
 		}
 		if l.Verbose {
 			f.Variables = variablesOf(p)
@@ -161,6 +168,10 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		second = "FUNCTION"
 	}
 	t := table{width: l.Width, columns: []column{{name: "ADDRESS"}, {name: second, least: 12}, {name: "PROBE", least: 20, end: true}, {name: "REFUSED", below: true}}}
+	watched := slices.ContainsFunc(functions, func(f listedFunction) bool { return len(f.Watchers) > 0 })
+	if watched {
+		t.columns = slices.Insert(t.columns, 2, column{name: "BY", least: 12})
+	}
 	if l.Verbose {
 		t.columns = append(t.columns, column{name: "VARIABLES", below: true})
 	}
@@ -181,7 +192,11 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		if plan[i].Probe.Kind.HasFields() {
 			address = "-" // Location is its number
 		}
-		t.rows = append(t.rows, []string{address, size, printable.String(selector.Shell(f.selector())), reason, f.variables()}[:len(t.columns)])
+		row := []string{address, size, printable.String(selector.Shell(f.selector())), reason, f.variables()}
+		if watched {
+			row = slices.Insert(row, 2, cmp.Or(strings.Join(words(f.Watchers), ","), "-"))
+		}
+		t.rows = append(t.rows, row[:len(t.columns)])
 	}
 	return output.Error(t.write(stdout))
 }

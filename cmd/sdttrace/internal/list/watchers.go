@@ -112,7 +112,12 @@ func (p *Probe) By() string {
 	case len(all) == 0:
 		return "-"
 	}
-	for _, w := range p.Watchers {
+	return strings.Join(append(all, words(p.Watchers)...), ",")
+}
+
+// words returns watchers as words.
+func words(watchers []watch.Watcher) (all []string) {
+	for _, w := range watchers {
 		var s string
 		switch {
 		case w.PID != 0:
@@ -130,5 +135,5 @@ func (p *Probe) By() string {
 		}
 		all = append(all, strings.ReplaceAll(s, " ", "_"))
 	}
-	return strings.Join(all, ",")
+	return all
 }
