@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-usdt/usdt/attach/internal/query"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/record"
 	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -20,6 +22,41 @@ import (
 // argument's name, or argN. isString says that a string is wanted.
 func (s *Schema) Input(p *reader.Probe, name string, isString bool) (query.Input, error) {
 	return s.input(p, name, isString, nil)
+}
+
+// instead says which variables of a function or line there are instead of a member that none has: a
+// structure's fields are only the members that somebody has asked for. It returns "" if there are none.
+func instead(p *reader.Probe, name string) string {
+	of, _, member := strings.Cut(name, ".")
+	if !member {
+		return ""
+	}
+	var all []reader.Variable
+	switch {
+	case p.Source != nil:
+		all = p.Source.Variables
+	case p.Target == nil || p.Target.Typed == nil:
+	case p.Kind.IsReturn():
+		all = p.Target.Typed.Results
+	default:
+		all = p.Target.Typed.Arguments
+	}
+	var names, members []string
+	for i := range all {
+		names = append(names, all[i].Name)
+		if strings.HasPrefix(all[i].Name, of+".") {
+			members = append(members, all[i].Name)
+		}
+	}
+	if near := spelling.Nearly(name, names); near != "" || len(members) == 0 {
+		return near
+	}
+	const few = 12
+	more := ""
+	if len(members) > few {
+		members, more = members[:few], " and others"
+	}
+	return ", but " + strings.Join(members, ", ") + more
 }
 
 // input is Input where a name may also be one of keys, which messages name.
@@ -41,6 +78,9 @@ func (s *Schema) input(p *reader.Probe, name string, isString bool, keys []strin
 		}
 	}
 	if err != nil {
+		if instead := instead(p, name); instead != "" {
+			return query.Input{}, fmt.Errorf("%s has no argument %s%s", site.Name(p), name, instead)
+		}
 		return query.Input{}, fmt.Errorf("%s has no argument %s: %w", site.Name(p), name, err)
 	}
 	in := query.Input{Kind: f.Kind, Meaning: f.Meaning, Size: f.Size}
