@@ -155,6 +155,17 @@ func TestExactTimes(t *testing.T) {
 	}
 }
 
+// TestPairNames checks what pairs of two probes, and of the two ends of a function, are called.
+func TestPairNames(t *testing.T) {
+	p := New(text)
+	at := func(name string) *event.Event { return &event.Event{Provider: "p", Name: name} }
+	for _, c := range []struct{ start, end, want string }{{"a", "b", "p:a → p:b"}, {"f", "f", "p:f → return"}} {
+		if got := p.spanOf(at(c.start), at(c.end)).name(); got != c.want {
+			t.Errorf("the pairs of %s and %s are called %q, want %q", c.start, c.end, got, c.want)
+		}
+	}
+}
+
 // TestReadings checks that the line below each chart says what it is for while nothing is pointed at.
 func TestReadings(t *testing.T) {
 	html, err := assets.ReadFile("assets/page.html")

@@ -49,6 +49,14 @@ func (p *Page) spanOf(start, end *event.Event) *span {
 	return known
 }
 
+// name names the pairs. The two ends of a function have one name.
+func (s *span) name() string {
+	if s.start == s.end {
+		return s.start.name + " → return"
+	}
+	return s.start.name + " → " + s.end.name
+}
+
 func (s *span) add(p *Page, start, end *event.Event, took time.Duration) {
 	took = max(took, 0)
 	s.took.add(float64(took))

@@ -154,7 +154,7 @@ func (p *Page) contents(s Summary) *contents {
 	slices.SortStableFunc(p.spans, func(a, b *span) int { return a.place - b.place })
 	for _, known := range p.spans {
 		known.cut()
-		sc := spanContents{Name: known.start.name + " → " + known.end.name, Start: known.start.number, End: known.end.number, Took: known.took.contents(), Groups: known.groups.contents()}
+		sc := spanContents{Name: known.name(), Start: known.start.number, End: known.end.number, Took: known.took.contents(), Groups: known.groups.contents()}
 		for row, s := range known.heat {
 			sc.Heat = append(sc.Heat, heatContents{row, s.counts})
 		}

@@ -107,6 +107,8 @@ function updateRate() {
     const all = legend.querySelectorAll("[data-probe]"), button = all[i] || legendOf(p);
     if (i === all.length) legend.append(button);
     button.dataset.count = trace.Probes[p].Count;
+    // The events of pairs are no events of their own.
+    button.hidden = !trace.Probes[p].Count && (trace.Spans || []).some(s => s.Start === p || s.End === p);
     button.querySelector(".n").textContent = count(trace.Probes[p].Count);
   });
   foldRest();
