@@ -45,7 +45,7 @@ func TestCaplessRoot(t *testing.T) {
 		{[]string{"nobody_has_this:*"}, []string{"no probe matches", "process ", "CAP_SYS_PTRACE"}},
 		{[]string{"-p", fmt.Sprint(traced.PID()), "hello:*"}, []string{fmt.Sprintf("process %d: ", traced.PID()), "lacks CAP_SYS_PTRACE"}},
 		{[]string{"-p", own, "uprobe:*:main.main"}, []string{"process " + own, "CAP_SYS_PTRACE"}}, // it has capabilities
-		{[]string{"./sdttrace:*:*", "--", "true"}, []string{"lacks CAP_BPF and CAP_PERFMON"}},
+		{[]string{filepath.Join(links, "sdttrace") + ":*:*", "--", "true"}, []string{"lacks CAP_BPF and CAP_PERFMON"}},
 		{[]string{"list", "nobody_has_this:*"}, []string{"could not be read", "process ", "CAP_SYS_PTRACE"}},
 	} {
 		cmd := exec.Command(filepath.Join(links, "capless"), append([]string{filepath.Join(links, "sdttrace")}, test.args...)...)
