@@ -123,9 +123,13 @@ func TestWatchedOnce(t *testing.T) {
 // TestWatchedFunctions checks that list names who traces a function of a file, and of a process.
 func TestWatchedFunctions(t *testing.T) {
 	dir := commands(t, "sdttrace")
-	program := needs.Compile(t, "../../attach/testdata/guarded.c", "gcc", "-O1", "-ldl")
-	p := tracee.StartVictim(t, exec.Command(program))
-	p.Do("began")
+	program := needs.Compile(t, "testdata/waits.c", "gcc", "-O1")
+	p := exec.Command(program)
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Wait()
+	defer p.Process.Kill()
 	function := "uprobe:" + program + ":main"
 	await := func(want ...int) {
 		t.Helper()
@@ -141,7 +145,7 @@ func TestWatchedFunctions(t *testing.T) {
 		t.Fatalf("list prints %s and says %s, want the watchers %v", &stdout, &stderr, want)
 	}
 	await()
-	first, stopFirst := startTracer(t, filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(p.PID()), function)
+	first, stopFirst := startTracer(t, filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(p.Process.Pid), function)
 	await(first)
 	second, stopSecond := startTracer(t, filepath.Join(dir, "sdttrace"), "count", function)
 	await(first, second)
