@@ -40,7 +40,7 @@ var (
 )
 
 // commands are the tests of sdttrace that hold a command until it is traced, or trace the kernel.
-const commands = "-test.run=^Test(Held|Command|Split|Watched|Interrupted|Kernel)|^TestScripts$/^(held|command|command-c|children|functions|trace)$"
+const commands = "-test.run=^Test(Held|Command|Split|Watched|Interrupted|Kernel)|^TestScripts$/^(held|command|command-c|children)$"
 
 // untried are tests of attach whose time, or whose results, on machines nobody has looked at:
 // "make test-kernels" with -only attach and -run chooses them.
