@@ -118,8 +118,16 @@ func (b *Binder) castable(p *reader.Probe) []reader.Variable {
 	case b.Types == nil || p.Target == nil:
 		return nil
 	}
-	switch b.Types.Read(p); {
-	case p.Target.Typed == nil || !p.Target.Typed.Known:
+	b.Types.Read(p)
+	return variablesOf(p)
+}
+
+// variablesOf returns the variables of p, as far as they have been read.
+func variablesOf(p *reader.Probe) []reader.Variable {
+	switch {
+	case p.Source != nil:
+		return p.Source.Variables
+	case p.Target == nil || p.Target.Typed == nil || !p.Target.Typed.Known:
 		return nil
 	case p.Kind.IsReturn():
 		return p.Target.Typed.Results

@@ -31,21 +31,11 @@ func instead(p *reader.Probe, name string) string {
 	if !member {
 		return ""
 	}
-	var all []reader.Variable
-	switch {
-	case p.Source != nil:
-		all = p.Source.Variables
-	case p.Target == nil || p.Target.Typed == nil:
-	case p.Kind.IsReturn():
-		all = p.Target.Typed.Results
-	default:
-		all = p.Target.Typed.Arguments
-	}
 	var names, members []string
-	for i := range all {
-		names = append(names, all[i].Name)
-		if strings.HasPrefix(all[i].Name, of+".") {
-			members = append(members, all[i].Name)
+	for _, v := range variablesOf(p) {
+		names = append(names, v.Name)
+		if strings.HasPrefix(v.Name, of+".") {
+			members = append(members, v.Name)
 		}
 	}
 	if near := spelling.Nearly(name, names); near != "" || len(members) == 0 {

@@ -40,7 +40,6 @@ func (g *generator) readHeld(op *operand.Operand, i int) {
 		dst, off = regRecord, g.recordSlot(i)
 	}
 	none, known := g.newLabel("other"), g.newLabel("held")
-	clear := func() { g.emit(asm.Mov.Imm(asm.R3, 0), asm.StoreMem(dst, off, asm.R3, asm.DWord)) }
 	switch h := &op.Held; h.Role {
 	case operand.HeldParts:
 		g.loadSlot(asm.R1, h.Word)
@@ -64,7 +63,7 @@ func (g *generator) readHeld(op *operand.Operand, i int) {
 			g.emit(asm.StoreMem(asm.R10, stackSlot(i), asm.R3, asm.DWord))
 		}
 	default:
-		clear()
+		g.emit(asm.Mov.Imm(asm.R3, 0), asm.StoreMem(dst, off, asm.R3, asm.DWord))
 		address := func() {
 			g.loadSlot(asm.R1, h.Word)
 			if shift := 16 * int32(h.Part); shift > 0 {
