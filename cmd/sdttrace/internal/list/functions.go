@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
@@ -134,7 +135,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		return err
 	}
 	functions := make([]listedFunction, len(plan))
-	watchers := watch.Find()
+	watchers := sync.OnceValue(watch.Find) // a search of the machine, which sites of the kernel do not need
 	for i := range plan {
 		s := &plan[i]
 		p := &s.Probe
@@ -147,7 +148,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 			f.Function, f.Inlined, f.line = p.Source.Func, p.Source.Inlined, p.Source.Line != ""
 		}
 		if p.Kind.InFile() {
-			f.Watchers = watchers.At(p.Path, p.Attachable(), s.Offset, s.PID)
+			f.Watchers = watchers().At(p.Path, p.Attachable(), s.Offset, s.PID)
 		}
 		if l.Verbose {
 			f.Variables = variablesOf(p)
