@@ -38,7 +38,7 @@ type ProgramOptions struct {
 //
 // Sites in the kernel, which [Find] and the Sites of sessions have, run programs in all processes: at
 // functions (kprobe, kretprobe) as above, with AttachTraceKprobeMulti for kprobe_multi links, and at
-// tracepoints those of type TracePoint. A program for fentry or fexit is loaded for one function, to
+// tracepoints programs of type TracePoint. A program for fentry or fexit is loaded for one function, to
 // which link.AttachTracing of cilium/ebpf attaches it.
 //
 // The kernel goes through all links on a site whenever a process reaches it: each

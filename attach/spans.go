@@ -148,7 +148,7 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 		out.recorded = true
 	}
 	if o.Await && len(spans) > 0 {
-		awaited := spanSites{} // apart from those of All, which reads meanwhile
+		awaited := spanSites{} // All has its own, and reads meanwhile
 		if awaited.spans, err = spanMatches(spans); err != nil {
 			return err
 		}

@@ -183,7 +183,7 @@ func (t *tracing) Plan() Plan {
 // Refused returns an error for each part of a file with code on stacks that could not be
 // read: it says which frames or names are missing for it. In a session of the whole
 // machine, Refused also names the processes that run a copy of their code, where no
-// probe fires. It names those in which the kernel left out returns of calls that were
+// probe fires. It also names processes in which the kernel left out returns of calls that were
 // nested too deeply.
 func (t *tracing) Refused() (errs []error) {
 	if t.code != nil {

@@ -183,7 +183,7 @@ func TestKernelLater(t *testing.T) {
 	clear(asked)
 	later = bound(true, Binder{})
 	if asked["f0"] != 1 || asked["f1"] != 0 {
-		t.Errorf("asked for the types of %v, want those of the first of each form", asked)
+		t.Errorf("asked for the types of %v, want the types of the first function of each form", asked)
 	}
 	if later[0].Sig != later[1].Sig || later[0].Sig == later[2].Sig {
 		t.Error("functions of one form, or of two, have the wrong program")

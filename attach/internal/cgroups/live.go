@@ -42,7 +42,7 @@ type Live struct {
 	said    map[uint64]uint64 // in verdicts
 	fired   map[uint64]bool   // groups that programs have seen
 	past    []uint64          // groups that are gone, the oldest first
-	keys    []uint64          // of them, groups that programs have seen; they were gone before those in past
+	keys    []uint64          // groups that programs have seen, gone before the groups in past
 	err     error
 }
 

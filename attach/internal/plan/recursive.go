@@ -6,7 +6,7 @@ import (
 )
 
 // recursive reports whether a function calls itself. The kernel traces the returns of 64 calls
-// at a time in a thread, and leaves out those of deeper calls (kernel/events/uprobes.c:
+// at a time in a thread, and leaves out the returns of deeper calls (kernel/events/uprobes.c:
 // prepare_uretprobe), which probes at its return instructions see.
 func (pl *Planner) recursive(s *site) bool {
 	fn := s.probe.Target

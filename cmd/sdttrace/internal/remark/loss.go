@@ -94,7 +94,7 @@ func missed(s session.Session, n uint64) string {
 func lossRemedy(s session.Session, buffer string, lost, full, contended, deep uint64) string {
 	other := lost - full - contended
 	if deep > max(full, contended, lost/2) {
-		return fmt.Sprintf("these are starts behind which %d others of their key began before one ended: starts that never end, or nested calls. Each end belongs to the last start", nesting)
+		return fmt.Sprintf("these are starts that %d later starts of their key have followed without an end: starts never end, or nest deeply. Each end is paired with the last start", nesting)
 	}
 	_, latency := s.(*attach.Latency)
 	_, sums := s.(session.Aggregate)

@@ -43,7 +43,7 @@ func LeftOut(w io.Writer, s session.Session) {
 func Lines(w io.Writer, plan attach.Plan) {
 	for i := range plan {
 		if p := &plan[i].Probe; plan[i].Attached && p.Source != nil && p.Source.Line != "" {
-			fmt.Fprintf(w, "sdttrace: a line shows the variables that --args names; sdttrace list -v %s has those in scope\n", shell.Quote(selector.Line(p.Path, p.Source.Line)))
+			fmt.Fprintf(w, "sdttrace: a line shows the variables that --args names; sdttrace list -v %s lists the variables in scope\n", shell.Quote(selector.Line(p.Path, p.Source.Line)))
 			return
 		}
 	}
