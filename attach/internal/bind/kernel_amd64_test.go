@@ -200,6 +200,10 @@ func TestKernelLater(t *testing.T) {
 	if asked["f1"] != 1 {
 		t.Errorf("asked %d times for the types of the second of a form", asked["f1"])
 	}
+	// A snapshot's condition, which was not known when sites were bound.
+	if _, err := Tested(where, bound(true, Binder{})[1], &plan(true)[1].Probe); err != nil {
+		t.Errorf("a condition on the second function of a form: %v", err)
+	}
 	clear(asked)
 	if schemas := bound(true, Binder{Condition: where}); schemas[0] != nil || schemas[1] == nil || asked["f1"] != 1 {
 		t.Errorf("with a condition: %v, asked %v, want the second function alone", schemas, asked)
