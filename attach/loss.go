@@ -38,8 +38,9 @@ func (t *tracing) lost() (n uint64, err error) {
 	return n, nil
 }
 
-// Losses returns when events were lost until now: between looks that are 20 ms apart, or as
-// the file of a [Recorder] says. If there are very many, the oldest are joined into one.
+// Losses returns when events were lost until now: between looks that are 20 ms apart while
+// events are read, and up to 640 ms while none is, or as the file of a [Recorder] says. If there
+// are very many, the oldest are joined into one.
 func (s *stream) Losses() []Loss {
 	if s.losses == nil {
 		return nil // it has not begun

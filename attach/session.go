@@ -205,6 +205,7 @@ func (s *stream) next(buf []byte) (rec []byte, waiting bool, err error) {
 	rec, waiting, err = s.source.Next(buf)
 	switch err {
 	case nil:
+		s.losses.Heard()
 		s.take()
 	case source.ErrEnd:
 		s.ended = true

@@ -122,6 +122,7 @@ func (a *totals) addWaiting() (n int, err error) {
 		if err != nil {
 			return n, err
 		}
+		a.losses.Heard()
 		a.added.Add(1)
 		a.adding.rec = rec
 		if a.options.Target.Via == ViaRecording {

@@ -14,7 +14,7 @@ import (
 // this many seconds without. Where the kernel reports what processes map, scans find little else.
 const (
 	scanShare = 20
-	newsShare = 100
+	newsShare = 200
 )
 
 // pace says when to scan.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -22,6 +23,10 @@ type Losses struct {
 	now   func() uint64          // nil if all is known from the start
 	count func() (uint64, error) // what was lost until now
 
+	heard   atomic.Bool   // a record came since the last look
+	resting atomic.Bool   // looks are further apart, since none comes
+	wake    chan struct{} // one has come
+
 	mu     sync.Mutex // of what follows; the innermost, except for locks of sources
 	closed bool
 	looked uint64 // when all was known that was lost until then
@@ -36,17 +41,21 @@ type Lost struct {
 }
 
 const (
-	// lossInterval is how often is looked for losses, which are shown where they were.
+	// lossInterval is how often is looked for losses while records come, which are shown where they were.
 	lossInterval = 20 * time.Millisecond
+	// restInterval is how often, at least, while none comes: to be woken up costs more than to look.
+	restInterval = 32 * lossInterval
 	// maxLosses is how many are told apart; the oldest become one.
 	maxLosses = 4096
 )
 
-// look finds out whether events were lost since the last look.
-func (l *Losses) look() {
+// look reports whether events were lost since the last look.
+func (l *Losses) look() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	seen := l.seen
 	l.lookLocked()
+	return l.seen > seen
 }
 
 func (l *Losses) lookLocked() {
@@ -124,19 +133,47 @@ func (l *Losses) Close() {
 	l.closed = true
 }
 
-// Watch looks until ctx is done, unless all is known from the start.
+// Watch looks until ctx is done, unless all is known from the start: often while records come,
+// and ever more seldom while none does.
 func (l *Losses) Watch(ctx context.Context) {
 	if l.now == nil {
 		return
 	}
-	ticks := time.NewTicker(lossInterval)
-	defer ticks.Stop()
+	pause := lossInterval
+	next := time.NewTimer(pause)
+	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
-			l.look()
+		case <-l.wake:
+			pause = lossInterval
+		case <-next.C:
+			lost := l.look()
+			l.resting.Store(true) // before heard is read, so that a record in between wakes up
+			if l.heard.Swap(false) || lost {
+				l.resting.Store(false)
+				pause = lossInterval
+			} else {
+				pause = min(2*pause, restInterval)
+			}
+		}
+		next.Reset(pause)
+	}
+}
+
+// Heard says that a record came. The first behind a pause is looked at together with what was
+// lost until then, so that what is lost from now on has its time.
+func (l *Losses) Heard() {
+	if l == nil || l.heard.Load() {
+		return
+	}
+	l.heard.Store(true)
+	if l.resting.Swap(false) {
+		l.look()
+		select {
+		case l.wake <- struct{}{}:
+		default:
 		}
 	}
 }
@@ -208,5 +245,5 @@ func (l *Losses) know(more []tracefile.Loss) {
 
 // NewLosses returns the losses of events until now, by a clock and by who counts them.
 func NewLosses(now func() uint64, count func() (uint64, error)) *Losses {
-	return &Losses{now: now, looked: now(), count: count}
+	return &Losses{now: now, looked: now(), count: count, wake: make(chan struct{}, 1)}
 }

@@ -1,8 +1,10 @@
 package source
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-usdt/usdt/internal/systest/turns"
@@ -59,6 +61,33 @@ func TestLosses(t *testing.T) {
 	if !later.Between(0, 5, 4) || later.Between(0, 5, 5) || len(later.List(wall)) != 0 {
 		t.Error("what fired unseen in one process is of another one, or is shown")
 	}
+}
+
+// TestLossesRest watches while no record comes, counts the looks, and has a record come: it is
+// looked at once, and at short intervals from then on.
+func TestLossesRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		l := NewLosses(func() uint64 { return uint64(time.Now().UnixNano()) }, func() (uint64, error) { looks++; return 0, nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		go l.Watch(ctx)
+		time.Sleep(time.Minute)
+		if most := int(time.Minute/restInterval) + 10; looks > most || looks < most/2 {
+			t.Errorf("%d looks in a minute without records, want about %d", looks, most)
+		}
+		before := looks
+		l.Heard()
+		if l.looked != uint64(time.Now().UnixNano()) || looks != before+1 {
+			t.Errorf("the first record is looked at %d times, %v ago", looks-before, time.Since(time.Unix(0, int64(l.looked))))
+		}
+		for began := time.Now(); time.Since(began) < time.Second; time.Sleep(lossInterval) {
+			l.Heard()
+			if apart := time.Since(time.Unix(0, int64(l.looked))); apart > lossInterval {
+				t.Fatalf("the last look was %v ago", apart)
+			}
+		}
+		cancel()
+	})
 }
 
 // TestLossesBound reads the losses of files that lie: work and memory are bounded, and no loss
