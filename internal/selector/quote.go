@@ -40,6 +40,9 @@ func Function(kind, path, name string) string {
 	return kind + ":" + QuotePath(path) + ":" + function(name)
 }
 
+// Kernel returns the selector of one function of the kernel itself or of a module, or of one event of a system.
+func Kernel(kind, provider, name string) string { return kind + ":" + provider + ":" + name }
+
 // Line returns the selector of the line FILE:LINE of the object at a path.
 func Line(path, line string) string {
 	return reader.Uprobe.String() + ":" + QuotePath(path) + ":" + escapes.Replace(line)

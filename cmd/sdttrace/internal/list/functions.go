@@ -115,7 +115,7 @@ func (f *listedFunction) selector() string {
 	case f.line:
 		return selector.Line(f.Path, f.Name)
 	case f.kernel:
-		return f.Kind + ":" + f.Provider + ":" + f.Name
+		return selector.Kernel(f.Kind, f.Provider, f.Name)
 	}
 	return selector.Function(f.Kind, f.Path, f.Name)
 }

@@ -189,13 +189,14 @@ func selectorOf(text string, p *reader.Probe) string {
 	if err != nil {
 		return ""
 	}
-	if p.Kind != reader.USDT {
-		if sel.Kind != p.Kind {
-			return ""
-		}
+	switch {
+	case sel.Kind != p.Kind:
+		return ""
+	case p.Kind.InKernel():
+		return selector.Kernel(p.Kind.String(), p.Provider, p.Name)
+	case p.Kind.InFile():
 		return selector.Function(p.Kind.String(), p.Path, p.Name)
-	}
-	if sel.Kind != reader.USDT || !sel.Match(p.Path, p.Provider, p.Name) {
+	case !sel.Match(p.Path, p.Provider, p.Name):
 		return ""
 	}
 	one := selector.Probe("", p.Provider, p.Name)
