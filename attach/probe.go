@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
@@ -95,8 +96,12 @@ func AttachProbes(prog *ebpf.Program, probes []reader.Probe, opts *ProgramOption
 		return nil, err
 	}
 	a, err := attachOwn(prog, probes, pids, &o, procs, kinds)
-	if perf := (ownKinds{link.Perf, link.KernelPerf}); o.Link == AutoLink && kinds != perf && errors.Is(err, unix.EINVAL) {
+	if o.Link == AutoLink && errors.Is(err, unix.EINVAL) {
 		// The program may have been loaded for perf events.
+		perf, unusable := chooseOwn(PerfLink, probes, len(o.Target.PIDs) > 0)
+		if unusable != nil || perf.file == kinds.file && maps.Equal(perf.kernel, kinds.kernel) {
+			return nil, err
+		}
 		events, perfErr := attachOwn(prog, probes, pids, &o, procs, perf)
 		if perfErr == nil {
 			return events, nil
@@ -115,14 +120,9 @@ func checkProgram(prog *ebpf.Program, probes []reader.Probe) (inKernel bool, err
 	for i := range probes {
 		p := &probes[i]
 		inKernel = inKernel || p.Kind.InKernel()
-		want, sections := ebpf.Kprobe, "uprobe and uprobe.multi"
-		switch {
-		case p.Kind.ByTrampoline():
+		want, sections := link.Programs(p.Kind)
+		if sections == "" {
 			return inKernel, fmt.Errorf("%s:%s runs programs that were loaded for it, which link.AttachTracing attaches; sites of kprobe: and kretprobe: run any of type %v", p.Kind, p.Name, ebpf.Kprobe)
-		case p.Kind == reader.Tracepoint:
-			want, sections = ebpf.TracePoint, "tracepoint and tp"
-		case p.Kind.InKernel():
-			sections = "kprobe and kprobe.multi"
 		}
 		if typ := prog.Type(); typ != want {
 			return inKernel, fmt.Errorf("the program has type %v: probes such as %s run programs of type %v, as sections %s have it", typ, site.Name(p), want, sections)
@@ -131,26 +131,22 @@ func checkProgram(prog *ebpf.Program, probes []reader.Probe) (inKernel bool, err
 	return inKernel, nil
 }
 
-// ownKinds are the kinds of links by which a program of the caller's is attached, to files and to
-// functions of the kernel.
-type ownKinds struct{ file, kernel link.Kind }
-
-// linkTo returns the kind of the link to a site of the kernel.
-func (k ownKinds) linkTo(p *reader.Probe) link.Kind {
-	if p.Kind.HasFields() {
-		return link.Tracepoint
-	}
-	return k.kernel
+// ownKinds are the kinds of links by which a program of the caller's is attached to files, and to each
+// kind of sites of the kernel.
+type ownKinds struct {
+	file   link.Kind
+	kernel map[reader.ProbeKind]link.Kind
 }
 
+// linkTo returns the kind of the link to a site of the kernel.
+func (k ownKinds) linkTo(p *reader.Probe) link.Kind { return k.kernel[p.Kind] }
+
 func chooseOwn(want LinkKind, probes []reader.Probe, filtered bool) (k ownKinds, err error) {
-	k = ownKinds{link.Perf, link.KernelPerf}
+	k = ownKinds{link.Perf, map[reader.ProbeKind]link.Kind{}}
 	for i := range probes {
-		switch kind := probes[i].Kind; {
-		case kind.HasFields():
-		case kind.InKernel():
-			k.kernel, err = link.ChooseKernel(kind, link.Kind(want))
-		default:
+		if kind := probes[i].Kind; kind.InKernel() {
+			k.kernel[kind], err = link.ChooseKernel(kind, link.Kind(want))
+		} else {
 			k.file, err = link.Choose(link.Kind(want), filtered)
 		}
 		if err != nil {

@@ -92,7 +92,7 @@ func (s *section) takes() string {
 	switch {
 	case s.kind == reader.USDT:
 		return "PROVIDER:NAME"
-	case s.kind == reader.Tracepoint:
+	case s.kind.HasFields():
 		return s.prefix() + "SYSTEM:EVENT"
 	case s.kind.InKernel():
 		return s.prefix() + "FUNC"

@@ -14,7 +14,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/selector"
-	"github.com/go-usdt/usdt/reader"
 )
 
 // target holds the sites that a program is to be attached to.
@@ -49,7 +48,7 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 	if err != nil {
 		return nil, &attach.SelectorError{Selector: expr, Err: err}
 	}
-	if sel.Kind == reader.Kprobe || sel.Kind == reader.Kretprobe {
+	if sel.Kind.InKernel() {
 		if err := link.CheckKernel(sel.Kind); err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ var kprobePMU = sync.OnceValues(func() (uint32, error) { return pmu("kprobe") })
 func openOnKprobe(a *attempt, s *Site) (fd int, err error) { return a.calls.OpenKprobe(a.Group, s) }
 
 // kprobes is the way to functions of the kernel.
-var kprobes = way{choose: chooseKprobes, check: checkKprobes}
+var kprobes = way{choose: chooseKprobes, check: checkKprobes, programs: ebpf.Kprobe, sections: "kprobe and kprobe.multi"}
 
 // chooseKprobes returns the kind of links to functions of the kernel that is like want.
 func chooseKprobes(want Kind) (Kind, error) {

@@ -131,6 +131,10 @@ type way struct {
 	choose func(want Kind) (Kind, error)
 	// check returns an error if the kernel has none, without privileges if possible.
 	check func() error
+	// programs is the type of programs of the caller's that can be attached there, and sections how C names
+	// it; empty if such a program is loaded for one site.
+	programs ebpf.ProgramType
+	sections string
 }
 
 // ways has the way for each kind of sites of the kernel (a test names what lacks).
@@ -150,4 +154,13 @@ func ChooseKernel(of reader.ProbeKind, want Kind) (Kind, error) {
 // CheckKernel returns an error if this kernel does not let programs be attached to a kind of its sites.
 func CheckKernel(of reader.ProbeKind) error {
 	return ways[of].check()
+}
+
+// Programs returns the type of programs that sites of a kind run, and the sections of C that have it, which are
+// empty if a program is loaded for one site.
+func Programs(of reader.ProbeKind) (programs ebpf.ProgramType, sections string) {
+	if way, ok := ways[of]; ok {
+		return way.programs, way.sections
+	}
+	return ebpf.Kprobe, "uprobe and uprobe.multi"
 }

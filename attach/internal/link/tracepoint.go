@@ -18,8 +18,10 @@ func openOnTracepoint(a *attempt, s *Site) (fd int, err error) {
 
 // onTracepoints is the way to tracepoints of the kernel, of which all kernels with tracefs have some.
 var onTracepoints = way{
-	choose: func(Kind) (Kind, error) { return Tracepoint, nil },
-	check:  func() error { return nil },
+	choose:   func(Kind) (Kind, error) { return Tracepoint, nil },
+	check:    func() error { return nil },
+	programs: ebpf.TracePoint,
+	sections: "tracepoint and tp",
 }
 
 // tracepointError explains why the kernel refused a tracepoint.
