@@ -87,7 +87,7 @@ func (s *stream) CheckArgument(path string) error {
 		if sc == nil {
 			continue
 		}
-		_, _, _, err := sc.Whole().Lookup(path)
+		_, _, _, err := sc.WithFields().Lookup(path)
 		if err == nil {
 			return nil
 		}
@@ -129,5 +129,5 @@ func (t *tracing) site(number uint32) (*shape.Shape, *reader.Probe) {
 	if uint64(number) >= uint64(len(sites.Schemas)) || sites.Schemas[number] == nil {
 		return nil, nil
 	}
-	return &sites.Schemas[number].Whole().Shape, sites.Probes[number]
+	return &sites.Schemas[number].WithFields().Shape, sites.Probes[number]
 }

@@ -17,8 +17,8 @@ type expected struct {
 	fitted []bool          // by selector: a site that it names has it, or need not
 	seen   []bool          // by selector: a site that it names is known
 	used   *bind.OptionUse // which options had an effect; nil once all selectors' sites are known
-	// whole returns why what is asked of all sites together does not fit these; nil if nothing is.
-	whole func(*numbering.Table) error
+	// fitsTogether returns why what is asked of all sites together does not fit these; nil if nothing is.
+	fitsTogether func(*numbering.Table) error
 }
 
 // expect notes what the options of a tracing ask of the probes that its selectors name.

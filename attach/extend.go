@@ -47,8 +47,8 @@ func (t *tracing) extend(ctx context.Context, plan site.Plan, since time.Time) {
 		return
 	}
 	t.number(b)
-	if t.whole != nil {
-		if err := t.whole(t.sites.Load()); err != nil {
+	if t.fitsTogether != nil {
+		if err := t.fitsTogether(t.sites.Load()); err != nil {
 			refuse(err)
 			t.giveUp(err)
 			return

@@ -177,13 +177,13 @@ func (p *Pairs) All() iter.Seq2[Pair, error] {
 				err = endErr
 			}
 			pair.Took = time.Duration(end.Time() - start.Time())
-			whole := pair.Start.Probe != nil && pair.End.Probe != nil
-			if whole {
+			both := pair.Start.Probe != nil && pair.End.Probe != nil
+			if both {
 				p.received.Add(2)
 			} else {
 				p.unread.Add(2)
 			}
-			return yield(pair, err) && (err == nil || whole)
+			return yield(pair, err) && (err == nil || both)
 		})
 	}
 }

@@ -152,7 +152,7 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 		if awaited.spans, err = spanMatches(spans); err != nil {
 			return err
 		}
-		s.whole = func(table *numbering.Table) error { return s.match(&awaited, table) }
+		s.fitsTogether = func(table *numbering.Table) error { return s.match(&awaited, table) }
 	}
 	if err := s.begin(ctx, all, &out, nil); err != nil {
 		return err

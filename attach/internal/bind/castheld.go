@@ -21,17 +21,17 @@ func (b *Binder) holder(p *reader.Probe, c *argument.Cast) *reader.Variable {
 	if !c.Pointer {
 		return nil
 	}
-	whole := argument.Find(b.castable(p), strings.TrimSuffix(c.Arg, ".data"))
-	if whole == nil || !whole.Interface {
+	iface := argument.Find(b.castable(p), strings.TrimSuffix(c.Arg, ".data"))
+	if iface == nil || !iface.Interface {
 		return nil
 	}
-	return whole
+	return iface
 }
 
 // heldTypes returns the types in an interface that a cast means.
-func heldTypes(whole *reader.Variable, c *argument.Cast) held.Types {
+func heldTypes(iface *reader.Variable, c *argument.Cast) held.Types {
 	var all []held.Type
-	for _, n := range whole.Named {
+	for _, n := range iface.Named {
 		name := strings.TrimPrefix(n.Name, "*")
 		if name == c.Type || name == held.ShortType(c.Type) || strings.HasSuffix(name, "."+c.Type) {
 			all = append(all, held.Type{Word: uint64(n.Value)})
@@ -43,19 +43,19 @@ func heldTypes(whole *reader.Variable, c *argument.Cast) held.Types {
 // castHeld returns where what an interface holds is, if that has the type of a cast. is is false if the cast
 // is of something else, or of a second word whose type nobody knows.
 func (b *Binder) castHeld(sc *Schema, s *site.Site, regs *operand.Registers, c *argument.Cast) (op operand.Operand, is bool, err error) {
-	whole := b.holder(&s.Probe, c)
+	iface := b.holder(&s.Probe, c)
 	switch {
-	case whole == nil:
+	case iface == nil:
 		return op, false, nil
-	case whole.Held != nil:
-		return op, false, fmt.Errorf("%s is in an interface itself", whole.Name)
-	case len(whole.Named) <= 1 && c.Arg == whole.Name:
+	case iface.Held != nil:
+		return op, false, fmt.Errorf("%s is in an interface itself", iface.Name)
+	case len(iface.Named) <= 1 && c.Arg == iface.Name:
 		return op, false, errUnknownTypes
-	case len(whole.Named) <= 1:
+	case len(iface.Named) <= 1:
 		return op, false, nil
 	}
 	var words [2]int
-	for i, name := range []string{whole.Name, whole.Name + ".data"} {
+	for i, name := range []string{iface.Name, iface.Name + ".data"} {
 		v := argument.Find(b.castable(&s.Probe), name)
 		if v == nil {
 			return op, false, fmt.Errorf("%w %s", errNoArg, name)
@@ -66,20 +66,20 @@ func (b *Binder) castHeld(sc *Schema, s *site.Site, regs *operand.Registers, c *
 		}
 		words[i] = sc.Sig.Read(word)
 	}
-	types := heldTypes(whole, c)
+	types := heldTypes(iface, c)
 	if types.Len() == 0 {
-		return op, false, fmt.Errorf("the program has no value of the type %s in an interface %s", c.Type, whole.Type)
+		return op, false, fmt.Errorf("the program has no value of the type %s in an interface %s", c.Type, iface.Type)
 	}
 	return operand.InSlot(sc.Sig.Read(operand.AddressOf(types, words[0], words[1]))), true, nil
 }
 
 // heldParts returns the parts of a value that is cast. If an interface holds it, they say so.
 func (b *Binder) heldParts(p *reader.Probe, c *argument.Cast, parts []reader.Variable) []reader.Variable {
-	whole := b.holder(p, c)
-	if whole == nil {
+	iface := b.holder(p, c)
+	if iface == nil {
 		return parts
 	}
-	place := &held.Place{Interface: whole.Name, Data: whole.Name + ".data", Types: heldTypes(whole, c), Part: held.Whole}
+	place := &held.Place{Interface: iface.Name, Data: iface.Name + ".data", Types: heldTypes(iface, c), Part: held.Whole}
 	var out []reader.Variable
 	for _, v := range parts {
 		if v.Held == nil {

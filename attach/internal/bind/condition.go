@@ -42,7 +42,7 @@ func bindCondition(expr *filter.Expr, sc *Schema, p *reader.Probe) error {
 // Tested returns a signature by which package tally tests another condition on records
 // of a schema. The error may be a [*filter.Error].
 func Tested(expr *filter.Expr, sc *Schema, p *reader.Probe) (*query.Signature, error) {
-	sc = sc.Whole()
+	sc = sc.WithFields()
 	sig := *sc.Sig
 	sig.Condition, sig.Inputs, sig.Aggregate = nil, nil, nil
 	other := *sc

@@ -189,11 +189,11 @@ func TestKernelLater(t *testing.T) {
 		t.Error("functions of one form, or of two, have the wrong program")
 	}
 	for i, sc := range later {
-		whole := sc.Whole()
-		if got, want := fmt.Sprintf("%+v %v %v", whole.Fields, whole.Places, whole.Layout), fmt.Sprintf("%+v %v %v", each[i].Fields, each[i].Places, each[i].Layout); got != want {
+		full := sc.WithFields()
+		if got, want := fmt.Sprintf("%+v %v %v", full.Fields, full.Places, full.Layout), fmt.Sprintf("%+v %v %v", each[i].Fields, each[i].Places, each[i].Layout); got != want {
 			t.Errorf("site %d: got %s, want %s", i, got, want)
 		}
-		if whole.Sig != sc.Sig || sc.Whole() != whole {
+		if full.Sig != sc.Sig || sc.WithFields() != full {
 			t.Errorf("site %d: its signature is another, or it is bound twice", i)
 		}
 	}

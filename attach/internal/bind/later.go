@@ -33,22 +33,22 @@ func (b *Binder) alike(sc *Schema, s *site.Site) *Schema {
 	}
 	out, later := *sc, b.later
 	out.Fields, out.Unshown, out.Places, out.enums, out.units = nil, nil, nil, nil, nil
-	out.whole = sync.OnceValue(func() *Schema {
+	out.withFields = sync.OnceValue(func() *Schema {
 		b := *later // binding keeps what it has bound
-		whole, err := b.bind(s)
+		full, err := b.bind(s)
 		if err != nil { // what is read was bound, and its names cannot fail
 			return &out
 		}
-		whole.share(out.Sig)
-		return whole
+		full.share(out.Sig)
+		return full
 	})
 	return &out
 }
 
-// Whole returns the schema with its fields, for whoever decodes records.
-func (s *Schema) Whole() *Schema {
-	if s.whole != nil {
-		return s.whole()
+// WithFields returns the schema with its fields, for whoever decodes records.
+func (s *Schema) WithFields() *Schema {
+	if s.withFields != nil {
+		return s.withFields()
 	}
 	return s
 }

@@ -33,8 +33,8 @@ type Schema struct {
 	lacking  *lacking // nil unless the site is bound though something does not fit it
 	// onlyRecords says that what is bound is tested on records of a layout that is settled.
 	onlyRecords bool
-	// whole returns the schema with its fields, which this one lacks; nil if it has them.
-	whole func() *Schema
+	// withFields returns the schema with its fields, which this one lacks; nil if it has them.
+	withFields func() *Schema
 }
 
 // arrives reports whether the layout of records is not this process's to decide.

@@ -63,7 +63,7 @@ func All(ctx context.Context, plan site.Plan, b *Binder) ([]*Schema, error) {
 			continue
 		}
 		was := sc.Sig
-		if same := of[was]; same != nil && sc.whole != nil {
+		if same := of[was]; same != nil && sc.withFields != nil {
 			sc.share(same)
 			continue
 		}
