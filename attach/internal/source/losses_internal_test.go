@@ -67,23 +67,32 @@ func TestLosses(t *testing.T) {
 // looked at once, and at short intervals from then on.
 func TestLossesRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
-		l := NewLosses(func() uint64 { return uint64(time.Now().UnixNano()) }, func() (uint64, error) { looks++; return 0, nil })
+		looks, looked := 0, time.Now()
+		l := NewLosses(func() uint64 { return uint64(time.Now().UnixNano()) }, func() (uint64, error) {
+			looks, looked = looks+1, time.Now()
+			return 0, nil
+		})
+		last := func() (n int, ago time.Duration) {
+			synctest.Wait()
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return looks, time.Since(looked)
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go l.Watch(ctx)
 		time.Sleep(time.Minute)
-		if most := int(time.Minute/restInterval) + 10; looks > most || looks < most/2 {
-			t.Errorf("%d looks in a minute without records, want about %d", looks, most)
+		before, _ := last()
+		if most := int(time.Minute/restInterval) + 10; before > most || before < most/2 {
+			t.Errorf("%d looks in a minute without records, want about %d", before, most)
 		}
-		before := looks
 		l.Heard()
-		if l.looked != uint64(time.Now().UnixNano()) || looks != before+1 {
-			t.Errorf("the first record is looked at %d times, %v ago", looks-before, time.Since(time.Unix(0, int64(l.looked))))
+		if n, ago := last(); ago > 0 || n != before+1 {
+			t.Errorf("%d looks at the first record, the last %v ago", n-before, ago)
 		}
 		for began := time.Now(); time.Since(began) < time.Second; time.Sleep(lossInterval) {
 			l.Heard()
-			if apart := time.Since(time.Unix(0, int64(l.looked))); apart > lossInterval {
-				t.Fatalf("the last look was %v ago", apart)
+			if _, ago := last(); ago > lossInterval {
+				t.Fatalf("the last look was %v ago", ago)
 			}
 		}
 		cancel()
