@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/load"
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -72,8 +73,8 @@ func (p *programs) load(ctx context.Context, b *batch, m *load.Maps) error {
 		return err
 	}
 	for sig, why := range refused {
-		if sig.Hook.Function != "" && errors.Is(why, unix.EINVAL) { // as the kernel says of links of many functions
-			refused[sig] = fmt.Errorf("no trampoline can be put there: %w", why)
+		if alone := link.LoadRefusal(why); sig.Hook.Function != "" && alone != nil {
+			refused[sig] = alone
 			continue
 		}
 		refused[sig] = p.loadError(why)

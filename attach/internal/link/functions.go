@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/shield"
 	"github.com/go-usdt/usdt/internal/privilege"
@@ -91,36 +90,13 @@ func (a *functionsAttempt) distinct() []int {
 
 // wholeError returns what an error that concerns all functions says.
 func (a *functionsAttempt) wholeError(err error) error {
-	return privilege.Explain("attach to functions of "+a.Module, err)
+	return privilege.Explain("attach to functions of "+a.Module, TrampolineMany.explain(err))
 }
 
 // ofFunction reports whether an error may be one function's.
 func ofFunction(err error) bool {
-	for _, one := range []unix.Errno{unix.EINVAL, unix.ENOENT, unix.EOPNOTSUPP, enotsupp, unix.EBUSY, unix.E2BIG, unix.EADDRNOTAVAIL} {
-		if errors.Is(err, one) {
-			return true
-		}
-	}
-	return false
-}
-
-// functionError explains why the kernel refused a function.
-func (a *functionsAttempt) functionError(err error) error {
-	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EADDRNOTAVAIL):
-		return fmt.Errorf("ftrace does not patch it: %w", err)
-	case errors.Is(err, unix.EBUSY):
-		return fmt.Errorf("the program is attached to it already: %w", err)
-	case errors.Is(err, unix.E2BIG):
-		return fmt.Errorf("it has as many programs as its trampoline takes: %w", err)
-	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, enotsupp):
-		return fmt.Errorf("trampolines do not pass on a result of its size: %w", err)
-	case errors.Is(err, unix.EINVAL) && a.When != AtEntry:
-		return fmt.Errorf("no trampoline can be put there: it never returns, trampolines use it themselves, or its arguments are too many or too large: %w", err)
-	case errors.Is(err, unix.EINVAL):
-		return fmt.Errorf("no trampoline can be put there: trampolines use it themselves, or its arguments are too many or too large: %w", err)
-	}
-	return err
+	r := refusalOf(TrampolineMany, err)
+	return r != nil && !r.whole
 }
 
 // MaxSingle is how many functions are attached to by a link of each one's own, which takes the
@@ -139,7 +115,7 @@ func (a *functionsAttempt) attachSingle(ctx context.Context, left []int) error {
 			if whole := privilege.Explain("load a program for a function of "+a.Module, err); !ofFunction(err) && !errors.Is(err, ebpf.ErrNotSupported) {
 				return whole
 			}
-			a.outcomes[i] = a.functionError(err)
+			a.outcomes[i] = TrampolineMany.explain(err)
 			continue
 		}
 		fd, err := a.calls.LinkFunction(prog, a.When, fn.Cookie)
@@ -149,7 +125,7 @@ func (a *functionsAttempt) attachSingle(ctx context.Context, left []int) error {
 			a.links = append(a.links, Link{Prog: prog, fd: fd, event: -1})
 			continue
 		case ofFunction(err):
-			a.outcomes[i] = errors.Join(a.functionError(err), prog.Close())
+			a.outcomes[i] = errors.Join(TrampolineMany.explain(err), prog.Close())
 		default:
 			return errors.Join(a.wholeError(err), prog.Close())
 		}
@@ -228,7 +204,7 @@ func (a *functionsAttempt) attachPart(ctx context.Context, prog *ebpf.Program, p
 	case !ofFunction(err):
 		return a.wholeError(err)
 	case len(part) == 1:
-		a.outcomes[part[0]] = a.functionError(err)
+		a.outcomes[part[0]] = TrampolineMany.explain(err)
 		return nil
 	}
 	middle := len(part) / 2

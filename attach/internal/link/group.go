@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/privilege"
@@ -87,7 +86,7 @@ type attempt struct {
 // refuse notes why the kernel refused a site, and its opcode if that is the
 // reason.
 func (a *attempt) refuse(i int, err error) {
-	a.outcomes[i] = siteError(err)
+	a.outcomes[i] = a.kind.explain(err)
 	opcode := a.Sites[i].Opcode
 	if opcode == "" || !errors.Is(err, enotsupp) {
 		return
@@ -100,19 +99,21 @@ func (a *attempt) refuse(i int, err error) {
 
 // wholeError returns the error if it concerns all sites of the group, nil if err
 // may be one site's.
-func (g *Group) wholeError(err error) error {
+func (a *attempt) wholeError(err error) error {
 	switch {
 	case errors.As(err, new(*heldError)):
 		return err
 	case errors.Is(err, os.ErrPermission):
-		return privilege.Explain("attach to "+g.Path, err)
-	case g.Kernel && (errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH)):
+		return privilege.Explain("attach to "+a.Path, err)
+	case a.Kernel && (errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH)):
 		return nil // there is no such function, any more
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ESRCH):
-		return &goneError{path: g.Path, pid: g.PID, ended: g.ended()}
-	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE), errors.Is(err, unix.ENOMEM), errors.Is(err, unix.E2BIG),
-		errors.Is(err, unix.EBADF), errors.Is(err, unix.EIO), errors.Is(err, errProgram), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, link.ErrNotSupported):
-		return fmt.Errorf("attach to %s: %w", g.Path, err)
+		return &goneError{path: a.Path, pid: a.PID, ended: a.ended()}
+	case errors.Is(err, errProgram):
+		return fmt.Errorf("attach to %s: %w", a.Path, err)
+	}
+	if r := refusalOf(a.kind, err); r != nil && r.whole {
+		return fmt.Errorf("attach to %s: %w", a.Path, a.kind.explain(err))
 	}
 	return nil
 }
@@ -137,16 +138,3 @@ func (e *goneError) Error() string {
 }
 
 func (e *goneError) Unwrap() error { return os.ErrNotExist }
-
-// siteError explains why the kernel refused a single site.
-func siteError(err error) error {
-	switch {
-	case errors.Is(err, enotsupp):
-		return fmt.Errorf("the kernel cannot probe the instruction at the site: %w", err)
-	case errors.Is(err, unix.ENOEXEC):
-		return fmt.Errorf("the kernel does not know the instruction at the site: %w", err)
-	case errors.Is(err, unix.EINVAL):
-		return fmt.Errorf("the kernel refused the site; another tracer may hold it with another semaphore: %w", err)
-	}
-	return err
-}

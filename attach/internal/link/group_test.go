@@ -135,7 +135,7 @@ func TestWhole(t *testing.T) {
 			{unix.EPERM, false, os.ErrPermission, "attach to /lib/x.so"},
 			{unix.ENOENT, false, os.ErrNotExist, "/lib/x.so is gone"},
 			{unix.ESRCH, true, os.ErrNotExist, "process 7 has ended"},
-			{unix.EMFILE, false, unix.EMFILE, "attach to /lib/x.so: too many open files"},
+			{unix.EMFILE, false, unix.EMFILE, "attach to /lib/x.so: this process has as many files open as it may"},
 			{unix.ENOMEM, false, unix.ENOMEM, "attach to /lib/x.so: "},
 			{ebpf.ErrNotSupported, false, ebpf.ErrNotSupported, "attach to /lib/x.so: "},
 		} {

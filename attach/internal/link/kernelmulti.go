@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/cilium/ebpf"
@@ -64,7 +63,7 @@ func (a *attempt) attachKernel(ctx context.Context, sites []int) error {
 		return fmt.Errorf("attach to the kernel: the program was not loaded for kprobe_multi links, which need the attach type TraceKprobeMulti: %w", err)
 	}
 	if len(sites) == 1 {
-		a.outcomes[sites[0]] = kernelError(err)
+		a.outcomes[sites[0]] = a.kind.explain(err)
 		return nil
 	}
 	half := len(sites) / 2
@@ -82,13 +81,4 @@ func refusesKernelProgram(prog *ebpf.Program, session bool) bool {
 		l.Close()
 	}
 	return errors.Is(err, unix.EINVAL)
-}
-
-// kernelError explains why the kernel refused a function.
-func kernelError(err error) error {
-	switch {
-	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.EINVAL), errors.Is(err, unix.ESRCH), errors.Is(err, unix.EADDRNOTAVAIL), errors.Is(err, unix.EILSEQ):
-		return fmt.Errorf("the kernel does not let this function be traced, or its module is gone: %w", err)
-	}
-	return err
 }

@@ -11,7 +11,7 @@ import (
 
 // kernelEvents attaches by one perf event per function of the kernel. Attaching takes some 50 ms
 // each, and detaching 0.2 s.
-var kernelEvents = mechanism{name: "perf event on a kprobe", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf, open: openOnKprobe, explain: kernelError}
+var kernelEvents = mechanism{name: "perf event on a kprobe", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf, open: openOnKprobe}
 
 // ErrNoKprobes is the error for kernels that do not let their functions be traced.
 var ErrNoKprobes = fmt.Errorf("this kernel was built without kprobes (CONFIG_KPROBES): its functions cannot be traced: %w", ebpf.ErrNotSupported)

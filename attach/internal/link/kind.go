@@ -65,9 +65,8 @@ type mechanism struct {
 	led bool
 	// attach attaches the group of the attempt. Its error concerns the whole group.
 	attach func(ctx context.Context, a *attempt) error
-	// open opens the perf event of a site for attachPerf, and explain says why the kernel refused it.
-	open    func(a *attempt, s *Site) (fd int, err error)
-	explain func(error) error
+	// open opens the perf event of a site for attachPerf.
+	open func(a *attempt, s *Site) (fd int, err error)
 }
 
 func (k Kind) String() string {

@@ -18,7 +18,7 @@ import (
 
 // perfEvents attaches by one perf event per site. The kernel takes about 0.1 s to
 // close one.
-var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, led: true, attach: attachPerf, open: openOnUprobe, explain: siteError}
+var perfEvents = mechanism{name: "perf event", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, led: true, attach: attachPerf, open: openOnUprobe}
 
 // maxPerfSemaphore is the largest offset of a semaphore: perf events carry it in
 // 32 bits (PERF_UPROBE_REF_CTR_OFFSET_BITS, kernel/events/core.c).
@@ -57,7 +57,7 @@ func attachPerf(ctx context.Context, a *attempt) error {
 		if whole := a.wholeError(err); whole != nil {
 			return whole
 		}
-		a.outcomes[i] = a.by.explain(err)
+		a.outcomes[i] = a.kind.explain(err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (a *functionsAttempt) withoutRefused(ctx context.Context, prog *ebpf.Progra
 			return nil, whole
 		}
 		kept = append(kept, rest[:first]...)
-		a.outcomes[rest[first]] = a.functionError(refusal)
+		a.outcomes[rest[first]] = TrampolineMany.explain(refusal)
 		rest = rest[first+1:]
 	}
 	return append(kept, left[end:]...), nil
