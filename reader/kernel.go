@@ -14,9 +14,9 @@ type KernelFunction struct {
 	// traced.
 	Uncertain bool
 
-	// Form, unless it is nil, returns what functions have in common whose arguments and results are of the
-	// same kinds and sizes, in the same order, whatever they are called: programs read them alike. It is empty
-	// if nothing is known of these. Types takes longer.
+	// Form, unless it is nil, returns what functions have in common at which programs read the same, since as
+	// many registers hold their arguments or results, and what is elsewhere has the same kinds and sizes,
+	// whatever they are called. It is empty if nothing is known of these. Types takes longer.
 	Form func() string
 
 	describe func() KernelTypes

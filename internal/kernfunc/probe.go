@@ -32,7 +32,7 @@ func (t *Table) Probe(f *Function, kind reader.ProbeKind, name string) reader.Pr
 	called := p.Name
 	p.Kernel = reader.NewKernelFunction(func() reader.KernelTypes { return t.describe(f, kind, called) })
 	p.Kernel.Uncertain = f.Uncertain
-	p.Kernel.Form = func() string { return t.form(f) }
+	p.Kernel.Form = func() string { return t.formAt(f, kind) }
 	return p
 }
 
