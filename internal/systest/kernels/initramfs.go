@@ -113,11 +113,15 @@ func writeInitramfs(name, bin string, k kernel, files kernelFiles) error {
 	if err != nil {
 		return err
 	}
+	more, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		return err
+	}
 	pages, err := filepath.Glob("man/*")
 	if err != nil {
 		return err
 	}
-	for _, doc := range append(docs, pages...) {
+	for _, doc := range slices.Concat(docs, more, pages) {
 		copies["src/"+doc] = doc
 	}
 	all := k.suites()
