@@ -32,8 +32,8 @@ const (
 )
 
 // refusals has a line for each error with which a kernel refuses to attach, the ones of some kinds before the ones
-// of all. What a process lacks, privileges or a file that is gone, is not among them: see [attempt.wholeError].
-// docs/requirements.md has the same table.
+// of all. Missing privileges and files are not among them: see
+// [attempt.wholeError]. docs/requirements.md has the same table.
 var refusals = []refusal{
 	{unix.EINVAL, user, false, "the kernel refused the site; another tracer may hold it with another semaphore: end that tracer"},
 	{enotsupp, user, false, "the kernel cannot probe the instruction at the site: trace another one by FUNC+OFFSET"},
