@@ -52,10 +52,13 @@ govulncheck:
 
 # Programs with the race detector sleep for a second before they end, and the
 # tests run very many. Targets that begin at once would each compile what all of them need, so list
-# compiles it first.
+# compiles it first. Tests of six packages, and of the modules in contrib, run the sdttrace
+# that it links.
 test: export GORACE = atexit_sleep_ms=0
+test: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
 test: tools
 	$(GO) list $(TOOLS) -export ./... >/dev/null
+	$(GO) build $(TOOLS) -o $(SDTTRACE) ./cmd/sdttrace
 	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=2000x
 
 # check vets what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,

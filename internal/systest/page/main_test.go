@@ -15,15 +15,8 @@ import (
 
 func TestMain(m *testing.M) {
 	tracee.Run(tracee.Roles{"shop": shop, "kinds": kinds})
-	status := leftover.Run(m)
-	if err := programs.Remove(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		status = 1
-	}
-	os.Exit(status)
+	os.Exit(leftover.Run(m))
 }
-
-var programs needs.Programs
 
 // paths are texts of requests: those of people, and those of people who mean harm.
 var paths = []string{
@@ -96,5 +89,5 @@ func (p *probes) fail(id int) { p.done.Fire(uint64(id), statusOf(id), tookOf(id)
 // build builds sdttrace.
 func build(t testing.TB) string {
 	t.Helper()
-	return programs.Build(t, "cmd/sdttrace")
+	return needs.Build(t, "cmd/sdttrace")
 }

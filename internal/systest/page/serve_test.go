@@ -203,8 +203,9 @@ func TestServeTree(t *testing.T) {
 	needs.Root(t)
 	p := tracee.Start(t, tracee.Self("shop", "serve_tree")).Ready()
 	pid := strconv.Itoa(p.PID())
+	sdttrace := build(t)
 	watched := func(s *served) int {
-		return strings.Count(needs.Run(t, build(t), "list", "-p", pid), fmt.Sprintf("sdttrace/%d", s.cmd.Process.Pid))
+		return strings.Count(needs.Run(t, sdttrace, "list", "-p", pid), fmt.Sprintf("sdttrace/%d", s.cmd.Process.Pid))
 	}
 	const start, done = ".probe[data-probe='serve_tree:request_start']", ".probe[data-probe='serve_tree:request_done']"
 	attached := func(b *tab, want string) {

@@ -16,15 +16,8 @@ import (
 
 func TestMain(m *testing.M) {
 	tracee.Run(tracee.Roles{"fire": fire, "many": many})
-	status := leftover.Run(m)
-	if err := programs.Remove(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		status = 1
-	}
-	os.Exit(status)
+	os.Exit(leftover.Run(m))
 }
-
-var programs needs.Programs
 
 // fire fires the probes PROVIDER:often a thousand times a second and PROVIDER:seldom
 // ten times, until its input ends.
@@ -84,7 +77,7 @@ func start(t testing.TB, role, provider string) *tracee.Program {
 // build builds sdttrace.
 func build(t testing.TB) string {
 	t.Helper()
-	return programs.Build(t, "cmd/sdttrace")
+	return needs.Build(t, "cmd/sdttrace")
 }
 
 // checkClean checks that nobody is attached to a program's probes.

@@ -218,8 +218,7 @@ func TestPprof(t *testing.T) {
 	needs.Root(t)
 	p := start(t, compileThrows(t))
 	dir := t.TempDir()
-	sdttrace := filepath.Join(dir, "sdttrace")
-	needs.Run(t, "go", "build", "-o", sdttrace, "github.com/go-usdt/usdt/cmd/sdttrace")
+	sdttrace := needs.Build(t, "cmd/sdttrace")
 	file, folded := filepath.Join(dir, "throws.pb.gz"), filepath.Join(dir, "throws.folded")
 	var tracers []*exec.Cmd
 	for format, name := range map[string]string{"pprof": file, "folded": folded} {

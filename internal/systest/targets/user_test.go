@@ -40,7 +40,10 @@ func TestReadmeUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	needs.Run(t, "go", "build", "-o", dir, "../../../cmd/sdttrace", "./testdata/myapp")
+	needs.Run(t, "go", "build", "-o", dir, "./testdata/myapp")
+	if err := os.Rename(needs.Build(t, "cmd/sdttrace"), filepath.Join(dir, "sdttrace")); err != nil {
+		t.Fatal(err)
+	}
 	script, shown := userScript(t)
 	container := []string{"unshare", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child"}
 	unable := []string{"setpriv", "--inh-caps=-all", "--bounding-set=-all"}
