@@ -1,9 +1,7 @@
 package usdtreceiver
 
 import (
-	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -61,27 +59,4 @@ func set(to pcommon.Value, v any) {
 	default:
 		to.SetStr(utf8(fmt.Sprint(v)))
 	}
-}
-
-// traceParent is the syntax of a traceparent: www.w3.org/TR/trace-context, 3.2.2.
-var traceParent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
-
-// parentIn returns the span that an argument names.
-func parentIn(name string, of ...[]event.Arg) (trace pcommon.TraceID, span pcommon.SpanID, ok bool) {
-	for _, args := range of {
-		for i := range args {
-			text, isText := args[i].Value.(string)
-			if args[i].Name != name || !isText {
-				continue
-			}
-			m := traceParent.FindStringSubmatch(text)
-			if m == nil {
-				continue
-			}
-			_, _ = hex.Decode(trace[:], []byte(m[1])) // the expression knows the digits
-			_, _ = hex.Decode(span[:], []byte(m[2]))
-			return trace, span, !trace.IsEmpty() && !span.IsEmpty()
-		}
-	}
-	return trace, span, false
 }

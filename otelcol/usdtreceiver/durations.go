@@ -28,6 +28,7 @@ func (t *durationsTask) run(ctx context.Context, e *env) error {
 		return ended(ctx, err)
 	}
 	defer e.attached(s)()
+	w.joins().check(e, s)
 	within := newBudget(e, t.trace)
 	failed := s.CheckArgument(w.Duration)
 	b := t.trace.newSpanBatch(ctx, e)

@@ -43,6 +43,7 @@ func (t *logsTask) run(ctx context.Context, e *env) error {
 		return ended(ctx, err)
 	}
 	defer e.attached(s)()
+	t.trace.Logs.joins().check(e, s)
 	b := newBatch(batchSize, func(all []logged) {
 		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
 			return next.(consumer.Logs).ConsumeLogs(ctx, t.logs(e, all))
@@ -137,7 +138,7 @@ func (t *logsTask) logs(e *env, all []logged) plog.Logs {
 			l.Attributes().PutBool("usdt.snapshot.on", true)
 			l.Attributes().PutInt("usdt.snapshot.skipped", int64(ev.skipped))
 		}
-		if trace, span, ok := parentIn(t.trace.Logs.Parent, ev.Args); ok {
+		if trace, span, ok := t.trace.Logs.joins().in(ev.Args); ok {
 			l.SetTraceID(trace)
 			l.SetSpanID(span)
 		}

@@ -30,6 +30,7 @@ func (t *spansTask) run(ctx context.Context, e *env) error {
 		return ended(ctx, err)
 	}
 	defer e.attached(p)()
+	w.joins().check(e, p)
 	within := newBudget(e, t.trace)
 	var failed error
 	b := t.trace.newSpanBatch(ctx, e)
@@ -52,14 +53,14 @@ type span struct {
 	attach.Pair
 	trace      pcommon.TraceID
 	id, parent pcommon.SpanID
+	joined     bool // arguments name the trace
 }
 
-// spanOf returns the span of a pair: a child of what an argument names as the parent, otherwise the
-// first of a trace.
+// spanOf returns the span of a pair: a child of what arguments name as the parent, otherwise the first
+// of a trace.
 func (t *Trace) spanOf(p attach.Pair) *span {
 	s := &span{Pair: p, id: random[pcommon.SpanID]()}
-	var ok bool
-	if s.trace, s.parent, ok = parentIn(t.Spans.Parent, p.Start.Args, p.End.Args); !ok {
+	if s.trace, s.parent, s.joined = t.Spans.joins().in(p.Start.Args, p.End.Args); !s.joined {
 		s.trace, s.parent = random[pcommon.TraceID](), pcommon.SpanID{}
 	}
 	return s
