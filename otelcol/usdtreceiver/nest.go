@@ -1,6 +1,7 @@
 package usdtreceiver
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,9 +22,9 @@ type nested struct {
 	*span
 	of      *nest
 	came    time.Time
-	settled bool // its parent and trace are known
-	joined  bool // an argument names its parent
-	given   bool // handed on
+	outer   *nested // as enclose has found it last; nil for none
+	settled bool    // its parent and trace are known
+	given   bool    // handed on
 }
 
 // nest is what one trace has of nests.
@@ -72,7 +73,7 @@ func (n *nest) add(s *span) bool {
 	if nests.threads == nil {
 		nests.threads = map[thread][]*nested{}
 	}
-	nests.threads[at] = append(nests.threads[at], &nested{span: s, of: n, came: time.Now(), joined: !s.parent.IsEmpty()})
+	nests.threads[at] = append(nests.threads[at], &nested{span: s, of: n, came: time.Now()})
 	nests.n++
 	return true
 }
@@ -80,9 +81,8 @@ func (n *nest) add(s *span) bool {
 // handOn gives the spans that have waited for long enough, and forgets the ones within which nothing lies
 // any more that may still come.
 func (n *nest) handOn(now time.Time) {
-	n.each(func(all []*nested, s *nested) (give, forget bool) {
-		give = !s.given && due(all, s, now)
-		return give, s.given && now.Sub(s.came) >= 2*n.patience
+	n.each(func(s *nested) (give, forget bool) {
+		return !s.given && due(s, now), s.given && now.Sub(s.came) >= 2*n.patience
 	})
 }
 
@@ -90,22 +90,23 @@ func (n *nest) handOn(now time.Time) {
 func (n *nest) close() {
 	close(n.stop)
 	n.done.Wait()
-	n.each(func(_ []*nested, s *nested) (give, forget bool) { return !s.given, true })
+	n.each(func(s *nested) (give, forget bool) { return !s.given, true })
 }
 
 // each gives or forgets the spans of n.
-func (n *nest) each(what func(all []*nested, s *nested) (give, forget bool)) {
+func (n *nest) each(what func(s *nested) (give, forget bool)) {
 	var out []*span
 	nests.mu.Lock()
 	for at, all := range nests.threads {
+		enclose(all)
 		kept, gone := make([]*nested, 0, len(all)), map[*nested]bool{}
 		for _, s := range all {
 			give, forget := false, false
 			if s.of == n {
-				give, forget = what(all, s)
+				give, forget = what(s)
 			}
 			if give {
-				settle(all, s)
+				settle(s)
 				s.given = true
 				out = append(out, s.span)
 			}
@@ -116,8 +117,8 @@ func (n *nest) each(what func(all []*nested, s *nested) (give, forget bool)) {
 			}
 		}
 		for _, s := range kept {
-			if !s.settled && gone[around(all, s)] { // of a trace that waits for longer
-				settle(all, s)
+			if !s.settled && gone[s.outer] { // of a trace that waits for longer
+				settle(s)
 			}
 		}
 		nests.n -= len(gone)
@@ -134,21 +135,40 @@ func (n *nest) each(what func(all []*nested, s *nested) (give, forget bool)) {
 // clocks is how far the times of two sessions may be apart, less than a trap into the kernel takes.
 const clocks = 200 * time.Nanosecond
 
-// around returns the shortest span that another one lies within, nil if there is none.
-func around(all []*nested, s *nested) (found *nested) {
-	for _, other := range all {
-		if other.Took > s.Took && (found == nil || other.Took < found.Took) &&
-			other.Start.Time.Sub(s.Start.Time) <= clocks && s.End.Time.Sub(other.End.Time) <= clocks {
-			found = other
+// enclose finds the shortest span around each one of a thread. It looks only at spans that have begun when
+// another one begins and have not ended: as many as calls nest.
+func enclose(all []*nested) {
+	order := slices.Clone(all)
+	slices.SortStableFunc(order, func(a, b *nested) int { return a.Start.Time.Compare(b.Start.Time) })
+	var begun []*nested
+	for i, s := range order {
+		s.outer = nil
+		begun = slices.DeleteFunc(begun, func(other *nested) bool { return s.Start.Time.Sub(other.End.Time) > clocks })
+		for _, other := range begun {
+			s.within(other)
 		}
+		for _, other := range order[i+1:] {
+			if other.Start.Time.Sub(s.Start.Time) > clocks {
+				break
+			}
+			s.within(other)
+		}
+		begun = append(begun, s)
 	}
-	return found
+}
+
+// within notes another span if s lies within it, and within none that is shorter.
+func (s *nested) within(other *nested) {
+	if other.Took > s.Took && (s.outer == nil || other.Took < s.outer.Took) &&
+		other.Start.Time.Sub(s.Start.Time) <= clocks && s.End.Time.Sub(other.End.Time) <= clocks {
+		s.outer = other
+	}
 }
 
 // due reports whether a span and all around it have waited for long enough: what is around these is then
 // known as well.
-func due(all []*nested, s *nested, now time.Time) bool {
-	for ; s != nil && !s.settled; s = around(all, s) {
+func due(s *nested, now time.Time) bool {
+	for ; s != nil && !s.settled; s = s.outer {
 		if now.Sub(s.came) < s.of.patience {
 			return false
 		}
@@ -156,17 +176,18 @@ func due(all []*nested, s *nested, now time.Time) bool {
 	return true
 }
 
-// settle makes a span the child of the one around it, unless an argument names another parent.
-func settle(all []*nested, s *nested) {
+// settle makes a span the child of the one around it, unless arguments name another parent or trace.
+func settle(s *nested) {
 	if s.settled {
 		return
 	}
 	s.settled = true
-	if s.joined {
+	outer := s.outer
+	if outer == nil {
 		return
 	}
-	if outer := around(all, s); outer != nil {
-		settle(all, outer)
+	settle(outer)
+	if !s.joined || s.parent.IsEmpty() && s.trace == outer.trace {
 		s.parent, s.trace = outer.id, outer.trace
 	}
 }

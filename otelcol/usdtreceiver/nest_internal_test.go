@@ -1,6 +1,9 @@
 package usdtreceiver
 
 import (
+	"math"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/sys"
 )
 
 // TestNest checks for how long spans wait for the ones around them, which may come later, of traces with
@@ -74,5 +78,67 @@ func TestNest(t *testing.T) {
 	short.close()
 	if child(first, around); len(given) != 2 || Waiting() != 0 {
 		t.Errorf("%d spans are given at the end, and %d wait", len(given), Waiting())
+	}
+}
+
+// around returns the shortest span that another one lies within, nil if there is none.
+func around(all []*nested, s *nested) (found *nested) {
+	for _, other := range all {
+		if other.Took > s.Took && (found == nil || other.Took < found.Took) &&
+			other.Start.Time.Sub(s.Start.Time) <= clocks && s.End.Time.Sub(other.End.Time) <= clocks {
+			found = other
+		}
+	}
+	return found
+}
+
+// spanning returns a span of one thread from one time to another.
+func spanning(from, to time.Duration) *nested {
+	began := time.Unix(1000, 0)
+	return &nested{span: &span{Pair: attach.Pair{Start: event.Event{Time: began.Add(from)}, End: event.Event{Time: began.Add(to)}, Took: to - from}}}
+}
+
+// TestEnclose compares with a search among all spans, of calls and of what begins and ends in any order.
+func TestEnclose(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var all []*nested
+		for range random.IntN(30) {
+			from := time.Duration(random.IntN(5000)) // near the clocks' difference also
+			all = append(all, spanning(from, from+time.Duration(random.IntN(2000))))
+		}
+		enclose(all)
+		for _, s := range all {
+			want := around(all, s)
+			if s.outer != want && (want == nil || s.outer == nil || s.outer.Took != want.Took) {
+				t.Fatalf("the span from %v, %v long, lies within %v, want %v", s.Start.Time, s.Took, s.outer, want)
+			}
+		}
+	}
+}
+
+// TestEncloseMany checks that what many spans of one thread take grows about as their number does.
+func TestEncloseMany(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	took := func(n int) time.Duration {
+		var all []*nested
+		for i := range n {
+			at := time.Duration(i) * time.Microsecond
+			all = append(all, spanning(at, at+time.Duration(500)))
+		}
+		least := time.Duration(math.MaxInt64)
+		for range 5 {
+			began := sys.ThreadTime()
+			enclose(all)
+			least = min(least, sys.ThreadTime()-began)
+		}
+		return least
+	}
+	const few, times = 1 << 10, 16
+	few1, many := took(few), took(times*few)
+	t.Logf("%d spans take %v, %d take %v", few, few1, times*few, many)
+	if most := 8 * times * few1; many > most {
+		t.Errorf("%d spans take %v, %d times as many %v, want at most %v", few, few1, times, many, most)
 	}
 }
