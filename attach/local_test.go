@@ -93,7 +93,7 @@ func TestLocalRefused(t *testing.T) {
 		tracer      uint32
 		want        []string
 	}{
-		{"not offered", "", nobody, []string{"privileges are missing: ", "this process lacks CAP_BPF and CAP_PERFMON", "; and without privileges: ", "does not offer its probes through shared memory: it would have to run with USDT_LOCAL=1"}},
+		{"not offered", "", nobody, []string{"privileges are missing: ", "this process lacks CAP_BPF and CAP_PERFMON", "; and without privileges: ", "does not offer its probes through shared memory: a Go service that declares its probes by package provider would have to run with USDT_LOCAL=1"}},
 		{"another user's", "1", somebody, []string{"privileges are missing: ", "lacks CAP_SYS_PTRACE"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -97,18 +97,18 @@ func overview(w io.Writer) error {
 Examples
   sdttrace list -p 4711                                   which probes a process has
   sdttrace -p 4711 --where 'status >= 500' 'myapp:*'      print events, here some of them
-  sdttrace 'python:*' -- python3 script.py                of a command, from its start
-  sdttrace count --by path myapp:request_done             by an argument; also hist ms, stats ms
+  sdttrace --wait 'myapp:*'                               of a service that starts later
+  sdttrace hist ms myapp:request_done -- ./myapp          of a command, from its start; or stats ms
+  sdttrace count --by filename python:function__return    by an argument, here calls of Python by file
   sdttrace latency db:start db:done --slower 50ms         the slow ones, with their arguments
   sdttrace --stack=dwarf libstdcxx:throw                  from where: here C++ exceptions
-  sdttrace count --by arg0 --str arg0 uprobe:./srv:open   pointers to text; functions
+  sdttrace --args n,r.path uprobe:./srv:srv.c:42          functions; lines, with their variables
   sdttrace page postgresql                                slowest statements, who waits for locks
   sdttrace count -v 'myapp:*'                             and what tracing costs the programs
   sdttrace record -o day.usdt 'myapp:*'                   and then any verb --from day.usdt
 
 sdttrace VERB --help     its flags and examples
-sdttrace help TOPIC      ` + strings.Join(topics[:6], ", ") + `,
-                         ` + strings.Join(topics[6:], ", ") + `
+sdttrace help TOPIC      ` + strings.Join(topics, ", ") + `
 Besides: demo, which traces a small web shop; bench, what probes cost here;
 otel, the same by a collector; completion; --version
 `)

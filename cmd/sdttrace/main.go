@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	_ "github.com/go-usdt/usdt/internal/limits" // first of all
 )
 
@@ -20,7 +21,9 @@ func main() {
 	// sdttrace detaches and prints the summary. The signal is not ignored, since
 	// child processes inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	code := run(interrupt.With(context.Background()), os.Args[1:], os.Stdout, os.Stderr)
+	ctx := interrupt.With(context.Background())
+	asked := interrupt.Of(ctx).Asked
+	code := run(ctx, os.Args[1:], output.Ending(os.Stdout, asked), output.Ending(os.Stderr, asked))
 	if code > exitSignal {
 		interrupt.DieOf(syscall.Signal(code - exitSignal))
 	}

@@ -4,37 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
-	"strings"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
-)
-
-// bpftraceKinds are kinds of probes that other tools have, and bpftraceEvents kinds that may
-// as well be names of providers: bpftrace has them with three parts, as in interval:s:1.
-var (
-	bpftraceKinds  = []string{"usdt", "rawtracepoint", "kfunc", "kretfunc"}
-	bpftraceEvents = []string{"profile", "interval", "software", "hardware"}
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 )
 
 // unattached returns the error for a session that could not be opened. user is the
-// context that signals end.
-func unattached(user context.Context, probes []string, err error) error {
+// context that signals end. waitable says that what is missing can be waited for.
+func unattached(user context.Context, probes []string, waitable bool, err error) error {
 	err = interrupt.ErrorOf(user, err)
 	if by := (*interrupt.Cause)(nil); errors.As(err, &by) {
 		return fmt.Errorf("%w before anything was attached", by)
 	}
-	if errors.Is(err, attach.ErrNoMatch) || errors.Is(err, fs.ErrNotExist) {
-		for _, probe := range probes {
-			if kind, rest, _ := strings.Cut(probe, ":"); slices.Contains(bpftraceKinds, kind) || slices.Contains(bpftraceEvents, kind) && strings.Contains(rest, ":") {
-				err = fmt.Errorf("%w; %s: as in bpftrace is unknown here: USDT probes are [PATH:]PROVIDER:NAME, functions uprobe:PATH:FUNC, those of the kernel kprobe:FUNC or fentry:FUNC, its events tracepoint:SYSTEM:EVENT", err, kind)
-				break
-			}
-		}
-	}
-	return openError(err)
+	return openError(remark.Missing(err, probes, waitable))
 }
 
 // openError turns an error in an option into one of usage.

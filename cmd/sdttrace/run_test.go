@@ -43,7 +43,7 @@ func TestUnprivileged(t *testing.T) {
 	cmd := nobody("sdttrace", "-p", pid, "hello:*")
 	out, _ := cmd.CombinedOutput()
 	want := "not allowed, this process lacks CAP_BPF and CAP_PERFMON; and without privileges: process " + pid +
-		" does not offer its probes through shared memory: it would have to run with USDT_LOCAL=1; run: sudo " + cmd.Path + " -p " + pid + " 'hello:*'\n"
+		" does not offer its probes through shared memory: a Go service that declares its probes by package provider would have to run with USDT_LOCAL=1; run: sudo " + cmd.Path + " -p " + pid + " 'hello:*'\n"
 	if cmd.ProcessState.ExitCode() != exitFailed || !strings.HasSuffix(string(out), want) || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("exit code %d, output %q, want %d and one line that ends %q", cmd.ProcessState.ExitCode(), out, exitFailed, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
@@ -67,7 +68,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	}
 	run := func(_ command.Searcher, show func() error) error { return show() }
 	f.stderr = stderr
-	commandOutput := printable.Behind(stderr)
+	commandOutput := output.Inherited(stderr)
 	to := &showing{cancel: cancel, stdout: stdout}
 	if d.every() > 0 {
 		to.screen = f.screen(stdout, stderr)
@@ -81,7 +82,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		inKernel, bare := command.InKernel(traced)
 		c, err := command.Start(f.command, command.How{User: f.user, InBackground: f.inBackground, Bare: bare}, commandOutput)
 		if err != nil {
-			return unattached(user, traced, err)
+			return unattached(user, traced, f.waitable(), err)
 		}
 		if c.Offers() {
 			opts.Target.Via = attach.ViaLocal
@@ -111,12 +112,12 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	defer func() { f.explainCopied(failed, traced, stderr) }()
 	s, show, err := d.open(ctx, probes, opts, to)
 	if err != nil {
-		return f.explained(unattached(user, traced, err))
+		return f.explained(unattached(user, traced, f.waitable(), err))
 	}
 	if f.held != nil && !f.children && opts.Target.Via != attach.ViaLocal && len(s.NoMatch()) > 0 {
 		if err := command.LackingFile(ctx, traced); err != nil {
 			s.Close()
-			return f.explained(unattached(user, traced, err))
+			return f.explained(unattached(user, traced, f.waitable(), err))
 		}
 	}
 	return f.follow(user, cancel, d, s, stderr, func() (err error) {
@@ -309,6 +310,11 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 		return f.costs.Print(context.Background(), stderr, s) // the session may have ended by a signal
 	}
 	return nil
+}
+
+// waitable reports whether what does not run yet can be waited for.
+func (f *traceFlags) waitable() bool {
+	return !f.wait && len(f.pids)+len(f.command) == 0 && f.replayed == nil && f.flags.Lookup("wait") != nil
 }
 
 // asked returns what may be why there is nothing to show.

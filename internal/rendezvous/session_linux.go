@@ -17,7 +17,7 @@ import (
 
 // ErrNotOffered says that a process does not offer its probes to tracers without
 // privileges: it declares none, or not with Options.Local or USDT_LOCAL=1.
-var ErrNotOffered = errors.New("the process does not offer its probes through shared memory: it would have to run with USDT_LOCAL=1")
+var ErrNotOffered = errors.New("the process does not offer its probes through shared memory: a Go service that declares its probes by package provider would have to run with USDT_LOCAL=1")
 
 // RefusedError is a process's reason not to let this one trace it.
 type RefusedError struct {

@@ -39,10 +39,15 @@ const (
 	farProvider = 64 // the distance of another provider's probe with that name
 )
 
-// NearName returns the distance of s from naming the function; see Near.
+// NearName returns the distance of s from naming the function; see Near. It is 0 where only the package
+// of Go, the namespace or the class is missing.
 func (s *Selector) NearName(function string) (distance int, ok bool) {
 	if !s.ByFunction() || s.function.tokens != nil {
 		return 0, false
+	}
+	name, _, _ := strings.Cut(function, "(") // types of parameters
+	if name, ok := strings.CutSuffix(name, s.function.literal); ok && s.function.literal != "" && (strings.HasSuffix(name, ".") || strings.HasSuffix(name, "::")) {
+		return 0, true
 	}
 	return s.function.near(function)
 }

@@ -41,7 +41,7 @@ func TestNearName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"malloc": 1, "mallopt": 2, "mallinfo": -1, "free": -1, "MALLOK_": 0} {
+	for name, want := range map[string]int{"malloc": 1, "mallopt": 2, "mallinfo": -1, "free": -1, "MALLOK_": 0, "main.mallok": 0, "pool::mallok(int)": 0, "main.premallok": -1} {
 		if got, ok := s.NearName(name); ok != (want >= 0) || ok && got != want {
 			t.Errorf("mallok is %d from %s (%t), want %d", got, name, ok, want)
 		}

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"iter"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -110,6 +112,9 @@ func (d *Search) noMatch(i int) error {
 		}
 	}
 	err := fmt.Errorf("%w %s %s", ErrNoMatch, sel, searched)
+	if line := d.noPath(&d.selectors[i]); line != "" {
+		return fmt.Errorf("%w%s", err, line)
+	}
 	what := cmp.Or(d.noLine(i), d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i]))
 	if what != "" && d.where == "" {
 		err = fmt.Errorf("%w%s", err, what)
@@ -166,6 +171,26 @@ func some(names map[string]bool) string {
 		some = append(some[:maxNamed], "others")
 	}
 	return strings.Join(some, ", ")
+}
+
+// sourceLine finds FILE:LINE where a selector has PROVIDER:NAME, or PATH:FUNC.
+var sourceLine = regexp.MustCompile(`^((?:uprobe:)?(.*:)?)([^:/]+\.(?:c|cc|cpp|cxx|h|hpp|go|rs|zig|d|f90):[0-9]+(?:-[0-9]+)?)$`)
+
+// noPath says how a line of a source file is named, if a selector names one in place of a probe, or
+// without the program that has it; "" for others.
+func (d *Search) noPath(s *selector.Selector) string {
+	found := sourceLine.FindStringSubmatch(s.String())
+	if found == nil || s.Kind == reader.Uprobe && found[2] != "" {
+		return ""
+	}
+	path := strings.TrimSuffix(found[2], ":")
+	if path == "" && len(d.procs.PIDs) > 0 {
+		path, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", d.procs.PIDs[0])) // it may have ended
+	}
+	if path == "" {
+		return ", but uprobe:PATH:" + found[3] + ", with the PATH of the program or library, would"
+	}
+	return ", but " + selector.Shell(selector.Line(path, found[3])) + " would"
 }
 
 // noProbe says why a file that a selector names may have no probes, "" if the

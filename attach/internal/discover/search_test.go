@@ -122,6 +122,8 @@ func TestNamedFiles(t *testing.T) {
 		{"uprobe:PATH:work", "", "which is stripped: it has no symbols but of 2 functions", ErrNoMatch},
 		{"uprobe:nobody_has_this.so.7:work", "", "nothing of that name is installed", ErrNoMatch},
 		{"uprobe:libc:malloc", "", "nothing of that name is installed; the nearest is libc.so.6 (/", ErrNoMatch},
+		{"PATH:shop.c:12", "", "but uprobe:" + path + ":shop.c:12 would", ErrNoMatch},
+		{"uprobe:shop.c:12-14", "", "but uprobe:PATH:shop.c:12-14, with the PATH of the program or library, would", ErrNoMatch},
 		{"uporbe:PATH:work", "", "; functions are uprobe:PATH:FUNC", ErrNoMatch},
 		{"DIR/gone.so:shop:*", "", "no such file", os.ErrNotExist},
 		{"DIR/notes.txt:shop:*", "", "", reader.ErrNotELF},

@@ -208,7 +208,7 @@ func (l *Processes) awaitLoads(s *source.Process) {
 type NotOffered struct{ pid int }
 
 func (e *NotOffered) Error() string {
-	return fmt.Sprintf("process %d does not offer its probes through shared memory: it would have to run with USDT_LOCAL=1", e.pid)
+	return fmt.Sprintf("process %d does not offer its probes through shared memory: a Go service that declares its probes by package provider would have to run with USDT_LOCAL=1", e.pid)
 }
 
 func (e *NotOffered) Unwrap() error { return rendezvous.ErrNotOffered }
@@ -255,7 +255,7 @@ func (l *Processes) Search(ctx context.Context, selectors []selector.Selector, u
 		return search, nil, err
 	}
 	if len(f.procs.PIDs) == 0 {
-		return search, nil, fmt.Errorf("%w: no process that this one may inspect offers probes through shared memory: one would have to run with USDT_LOCAL=1", discover.ErrNoMatch)
+		return search, nil, fmt.Errorf("%w: no process that this one may inspect offers probes through shared memory: a Go service that declares its probes by package provider would have to run with USDT_LOCAL=1", discover.ErrNoMatch)
 	}
 	found, err := search.First(ctx)
 	return search, found, l.explain(err)

@@ -194,6 +194,20 @@ func (in *Interrupts) AskedToEnd() {
 	in.asked = max(in.asked, terminated)
 }
 
+// Asked returns when a signal asked sdttrace to end; zero before, and while the command runs for which
+// the signal is meant.
+func (in *Interrupts) Asked() time.Time {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case !in.ending.IsZero():
+		return in.ending
+	case in.command == nil || in.asked == notAsked || in.command.Running():
+		return time.Time{}
+	}
+	return in.at
+}
+
 // take acts on a signal.
 func (in *Interrupts) take(sig os.Signal, now time.Time) {
 	in.mu.Lock()

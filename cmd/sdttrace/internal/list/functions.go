@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/tracepoint"
@@ -47,6 +48,8 @@ type listedVariable struct {
 	Argument bool   `json:"argument,omitempty"`
 	Global   bool   `json:"global,omitempty"`
 	Reason   string `json:"reason,omitempty"` // why it has no value
+
+	part bool // of another variable
 }
 
 // variablesOf returns the variables in scope at a site, and the arguments or results of a function.
@@ -80,7 +83,7 @@ func variablesOf(p *reader.Probe) (all []listedVariable) {
 	}
 	for i := range variables {
 		v := &variables[i]
-		out := listedVariable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global}
+		out := listedVariable{Name: v.Name, Type: v.Type, Argument: v.Argument, Global: v.Global, part: v.Behind || !remark.Whole(v.Name, variables)}
 		if v.Err != nil {
 			out.Reason = v.Err.Error()
 		}
@@ -94,7 +97,7 @@ func variablesOf(p *reader.Probe) (all []listedVariable) {
 func (f *listedFunction) variables() string {
 	var all []string
 	for _, v := range f.Variables {
-		if v.Global || strings.Contains(v.Name, ".") && !strings.HasPrefix(v.Name, "retval.") {
+		if v.Global || v.part && !strings.HasPrefix(v.Name, "retval.") {
 			continue
 		}
 		text := v.Name

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/internal/watch"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // several are the probes of three processes, two of which run one program.
@@ -104,5 +105,17 @@ func TestTableGrows(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; err != nil || took > 64<<20 || out.Len() > 4<<20 {
 		t.Errorf("%d bytes were written and %d allocated, %v", out.Len(), took, err)
+	}
+}
+
+// TestVariablesInParts lists the parts of a variable that Go keeps apart, and no members.
+func TestVariablesInParts(t *testing.T) {
+	f := listedFunction{Variables: variablesOf(&reader.Probe{Source: &reader.Source{Variables: []reader.Variable{
+		{Name: "r", Type: "*request"}, {Name: "r.id", Type: "int", Behind: true},
+		{Name: "parts.array", Type: "*string"}, {Name: "parts.array", Type: "string", Behind: true}, {Name: "parts.array.len", Type: "int", Behind: true},
+		{Name: "parts.len", Type: "int"}, {Name: "main.total", Type: "int", Global: true},
+	}}})}
+	if got, want := f.variables(), "r *request, parts.array *string, parts.len int"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
 	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Plan reports what is traced; verbose adds how the kernel probes it.
@@ -39,14 +41,38 @@ func LeftOut(w io.Writer, s session.Session) {
 	}
 }
 
-// Lines reports that the variables at lines of source files are not shown unless they are named.
+// Lines reports that the variables at lines of source files are not shown unless they are named, and
+// names them.
 func Lines(w io.Writer, plan attach.Plan) {
 	for i := range plan {
 		if p := &plan[i].Probe; plan[i].Attached && p.Source != nil && p.Source.Line != "" {
-			fmt.Fprintf(w, "sdttrace: a line shows the variables that --args names; sdttrace list -v %s lists the variables in scope\n", shell.Quote(selector.Line(p.Path, p.Source.Line)))
+			such := ""
+			if names := inScope(p.Source.Variables); len(names) > 0 {
+				such = ", such as --args " + shell.Quote(strings.Join(names, ","))
+			}
+			fmt.Fprintf(w, "sdttrace: a line shows the variables that --args names%s; sdttrace list -v %s lists the variables in scope\n", printable.String(such), shell.Quote(selector.Line(p.Path, p.Source.Line)))
 			return
 		}
 	}
+}
+
+// maxNamed is how many variables are named in place of a list.
+const maxNamed = 6
+
+// inScope returns the names of variables that can be read at a line, at most maxNamed.
+func inScope(all []reader.Variable) (names []string) {
+	for i := range all {
+		if v := &all[i]; v.Err == nil && !v.Global && !v.Behind && Whole(v.Name, all) && len(names) < maxNamed {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
+// Whole reports whether a name is that of a variable and not of a member of another one. Compilers of
+// Go name the parts of a slice or string that they keep apart s.array and s.len, without an s.
+func Whole(name string, all []reader.Variable) bool {
+	return !slices.ContainsFunc(all, func(v reader.Variable) bool { return strings.HasPrefix(name, v.Name+".") })
 }
 
 // maxFaultsShown bounds the faults that are named.

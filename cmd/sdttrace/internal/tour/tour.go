@@ -16,8 +16,8 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/internal/demo"
-	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
@@ -83,7 +83,7 @@ func startService(ctx context.Context, stderr io.Writer) (hello demo.Hello, stop
 		return hello, nil, err
 	}
 	cmd := exec.CommandContext(ctx, exe, "demo-service")
-	cmd.Stderr = printable.Behind(stderr)
+	cmd.Stderr = output.Inherited(stderr)
 	cmd.Env = append([]string{"USDT_LOCAL=1"}, os.Environ()...) // the last value counts
 	in, err := cmd.StdinPipe()
 	if err != nil {
