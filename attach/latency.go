@@ -23,6 +23,10 @@ type LatencyOptions struct {
 	// different processes.
 	Key []string
 
+	// Flat says that starts of a key do not nest: a later one takes the place of the one that
+	// waits, as where an error skips ends, or a program says several times what it does now.
+	Flat bool
+
 	// Bounds are the limits of the histogram's buckets in nanoseconds, see
 	// [Aggregation.Bounds]; nil means powers of two.
 	Bounds []float64
@@ -61,6 +65,7 @@ type PairStats struct {
 	Dropped   uint64 // starts that found their end, in a pair that does not pass Options.Where
 	Pending   uint64 // starts that wait for their end
 	TooDeep   uint64 // starts that were forgotten because 32 others of their key followed
+	Replaced  uint64 // starts whose place a later one of their key took, see LatencyOptions.Flat
 	Evicted   uint64 // starts that were forgotten because too many were waiting
 	Unstarted uint64 // ends without a start
 	Fast      uint64 // part of Pairs: pairs that PairOptions.Slower leaves out
@@ -110,7 +115,7 @@ func openLatency(ctx context.Context, start, end string, what *LatencyOptions, o
 	if pending == 0 {
 		pending = defaultMaxPending
 	}
-	pairs, err := pairLayout(start, end, what.Key, pending)
+	pairs, err := pairLayout(start, end, what.Key, what.Flat, pending)
 	if err != nil {
 		return nil, err
 	}

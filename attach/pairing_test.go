@@ -111,6 +111,99 @@ func checkLatencyNests(t *testing.T) {
 	}
 }
 
+// TestLatencyFlat checks that a start takes the place of the one that waits where starts do not nest,
+// also one that does not pass the condition.
+func TestLatencyFlat(t *testing.T) { everyWay(t, checkLatencyFlat) }
+
+func checkLatencyFlat(t *testing.T) {
+	p := startChild(t, "pairing")
+	p.Do("load")
+	for _, test := range []struct {
+		where    string
+		commands []string
+		want     attach.PairStats
+	}{
+		{"", []string{"nest 40 500"}, attach.PairStats{Pairs: 1, Replaced: 39, Unstarted: 39}},
+		{"", []string{"skip 3", "nest 1 200", "nest 1 200"}, attach.PairStats{Pairs: 2, Replaced: 2, Pending: 1}},
+		{"", []string{"nest 1 200", "skip 3"}, attach.PairStats{Pairs: 1, Replaced: 2, Pending: 1}},
+		{`path == "/2"`, []string{"nest 3 500"}, attach.PairStats{Dropped: 1, Replaced: 2, Unstarted: 2}},
+		{`path == "/1"`, []string{"nest 3 500"}, attach.PairStats{Pairs: 1, Replaced: 2, Unstarted: 2}},
+	} {
+		a := openPairing(t, &attach.LatencyOptions{Flat: true, By: []string{"path"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: test.where})
+		for _, command := range test.commands {
+			p.Do("%s", command)
+		}
+		groups, err := a.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups {
+			if strings.HasPrefix(test.commands[0], "nest 3") && g.By[0].Value != "/1" {
+				t.Errorf("%q of %q: a group of %v, want that of the last start", test.where, test.commands, g.By)
+			}
+		}
+		pairs, err := a.Pairs()
+		if d := cmp.Diff(test.want, pairs); d != "" || err != nil {
+			t.Errorf("%q of %q: error %v, pairs (-want +got):\n%s", test.where, test.commands, err, d)
+		}
+		if st := checkSum(t, a); st.Unmatched != pairs.Pending+pairs.Unstarted+pairs.Replaced || st.Lost != 0 || st.Received != 2*pairs.Pairs {
+			t.Errorf("stats %+v of %+v", st, pairs)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPairsFlat checks that such pairs have the last of several starts, recorded by programs and matched
+// among single events.
+func TestPairsFlat(t *testing.T) { sharedToo(t, checkPairsFlat) }
+
+func checkPairsFlat(t *testing.T) {
+	p := startChild(t, "pairing")
+	p.Do("load")
+	work := func() {
+		for _, command := range []string{"skip 2", "nest 3 500", "nest 1 500"} {
+			p.Do("%s", command)
+		}
+	}
+	s := pairsBy(t, t.Context(), "pairing:start", "pairing:end", &attach.PairOptions{Flat: true}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	work()
+	pairs, counts := endPairs(t, s)
+	if want := (attach.PairStats{Pairs: 2, Replaced: 3, Pending: 1, Unstarted: 2}); counts != want || len(pairs) != 2 {
+		t.Fatalf("%d pairs, counts %+v, want %+v", len(pairs), counts, want)
+	}
+	for i := range pairs { // calls count downwards
+		if got := pairs[i].Start.Args[1].Value; got != "/1" {
+			t.Errorf("pair %d starts with %v, want the last call", i, got)
+		}
+	}
+
+	flat := attach.Span{Start: "pairing:start", End: "pairing:end", Flat: true}
+	some := flat
+	some.Where = "code == 500"
+	spans := openSpans(t, nil, &attach.SpanOptions{Spans: []attach.Span{flat, some}}, by(t, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}}))
+	work()
+	spans.Stop()
+	var starts [2][]any
+	for one, err := range spans.All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pair := range one.Pairs {
+			starts[pair.Span] = append(starts[pair.Span], pair.Start.Args[1].Value)
+		}
+	}
+	if d := cmp.Diff([2][]any{{"/1", "/1"}, {"/1"}}, starts); d != "" {
+		t.Errorf("starts of both spans (-want +got):\n%s", d)
+	}
+	for i, want := range []attach.PairStats{{Pairs: 2, Replaced: 3, Pending: 1, Unstarted: 2}, {Pairs: 1, Dropped: 1, Replaced: 3, Pending: 1, Unstarted: 2}} {
+		if got := spans.Counts(i); got != want {
+			t.Errorf("span %d: counts %+v, want %+v", i, got, want)
+		}
+	}
+}
+
 // TestLatencyKeys matches by an argument within each process, and across the
 // machine.
 func TestLatencyKeys(t *testing.T) { everyWay(t, checkLatencyKeys) }

@@ -26,6 +26,9 @@ type PairOptions struct {
 	// Key matches as [LatencyOptions.Key] does.
 	Key []string
 
+	// Flat is that of [LatencyOptions.Flat].
+	Flat bool
+
 	// Slower leaves out pairs that took no longer than this. The kernel leaves them out,
 	// so that they cost no event. 0 leaves out none.
 	Slower time.Duration
@@ -111,7 +114,7 @@ func OpenPairs(ctx context.Context, start, end string, what *PairOptions, opts *
 	if err := what.Validate(); err != nil {
 		return nil, err
 	}
-	layout, err := pairLayout(start, end, what.Key, what.MaxPending)
+	layout, err := pairLayout(start, end, what.Key, what.Flat, what.MaxPending)
 	if err != nil {
 		return nil, err
 	}
@@ -127,11 +130,11 @@ const maxPending = 1 << 24
 
 // pairLayout returns what starts and ends of these selectors share. pending is 0 for the
 // default.
-func pairLayout(start, end string, key []string, pending int) (l *bind.PairLayout, err error) {
+func pairLayout(start, end string, key []string, flat bool, pending int) (l *bind.PairLayout, err error) {
 	if err := checkPending(pending); err != nil {
 		return nil, err
 	}
-	l = &bind.PairLayout{Pending: pending}
+	l = &bind.PairLayout{Flat: flat, Pending: pending}
 	if l.Key, err = bind.KeyNames(key); err != nil {
 		return nil, optionError("Key", err)
 	}

@@ -29,6 +29,8 @@ import (
 type Span struct {
 	Start, End string   // selectors
 	Key        []string // matches as [LatencyOptions.Key] does
+	Flat       bool     // as [LatencyOptions.Flat]
+	Where      string   // a condition on its pairs beside Options.Where
 }
 
 // SpanOptions name the pairs that [OpenSpans] delivers.
@@ -76,6 +78,7 @@ type spanSites struct {
 type spanMatch struct {
 	Span
 	layout  *bind.Layout
+	where   *filter.Expr // of Options and the span; nil for none
 	tally   *tally.Tally
 	matched bool // a start and an end are known
 }
@@ -133,23 +136,24 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 	out := *o
 	out.keep, out.spanned, out.events = true, true, n
 	var err error
-	if s.spans, err = spanMatches(spans); err != nil {
+	if s.spans, err = spanMatches(spans, o.Where); err != nil {
 		return err
 	}
 	for _, m := range s.spans {
 		key := m.layout.Pairs.Key
+		if m.where != nil {
+			out.recorded = true
+			out.strings = append(slices.Clip(out.strings), bind.ConditionStrings(m.where)...)
+		}
 		out.keys = append(out.keys, key...)
 		out.strings = append(slices.Clip(out.strings), bind.KeyStrings(key)...)
 		if len(key) > 0 {
 			out.MaxString = max(out.MaxString, query.KeyString)
 		}
 	}
-	if out.condition != nil && len(spans) > 0 {
-		out.recorded = true
-	}
 	if o.Await && len(spans) > 0 {
 		awaited := spanSites{} // All has its own, and reads meanwhile
-		if awaited.spans, err = spanMatches(spans); err != nil {
+		if awaited.spans, err = spanMatches(spans, o.Where); err != nil {
 			return err
 		}
 		s.fitsTogether = func(table *numbering.Table) error { return s.match(&awaited, table) }
@@ -168,16 +172,31 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 	return nil
 }
 
-func spanMatches(spans []Span) (all []*spanMatch, err error) {
+func spanMatches(spans []Span, where string) (all []*spanMatch, err error) {
 	for _, span := range spans {
-		pairs, err := pairLayout(span.Start, span.End, span.Key, 0)
+		m := &spanMatch{Span: span}
+		if both := both(where, span.Where); both != "" {
+			if m.where, err = parseWhere(both); err != nil {
+				return nil, &OptionError{"Where", err}
+			}
+		}
+		pairs, err := pairLayout(span.Start, span.End, span.Key, span.Flat, 0)
 		if err != nil {
 			return nil, err
 		}
 		pairs.Whole = true
-		all = append(all, &spanMatch{Span: span, layout: &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: pairs}})
+		m.layout = &bind.Layout{Layout: query.Layout{Value: query.Elapsed}, Pairs: pairs}
+		all = append(all, m)
 	}
 	return all, nil
+}
+
+// both returns a condition that holds if two do. Either may be empty.
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return "(" + a + ") && (" + b + ")"
 }
 
 // match finds out what the sites of a table have to do with spans. It is an error if a span has no
@@ -264,7 +283,7 @@ func (s *Spans) know(known *spanSites, table *numbering.Table) {
 			for _, i := range news {
 				at := &known.matches[i]
 				if m.layout.Pairs.Names(at.probe) && discover.Selects(&m.layout.Pairs.Start, at.probe) != ends {
-					at.match(k, m, len(known.spans), s.options.condition)
+					at.match(k, m, len(known.spans))
 				}
 			}
 		}
@@ -272,11 +291,11 @@ func (s *Spans) know(known *spanSites, table *numbering.Table) {
 }
 
 // match finds out what the site has to do with span k of n.
-func (at *spanSite) match(k int, m *spanMatch, n int, condition *filter.Expr) {
+func (at *spanSite) match(k int, m *spanMatch, n int) {
 	if at.spans == nil {
 		at.spans, at.errs = make([]*query.Signature, n), make([]error, n)
 	}
-	at.spans[k], at.errs[k] = m.layout.Matched(condition, at.schema, at.probe)
+	at.spans[k], at.errs[k] = m.layout.Matched(m.where, at.schema, at.probe)
 }
 
 // spanned returns what says which probes are starts and ends of spans; nil without spans.

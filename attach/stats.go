@@ -115,6 +115,7 @@ func (p *PairStats) add(more *PairStats) {
 	p.Dropped += more.Dropped
 	p.Pending += more.Pending
 	p.TooDeep += more.TooDeep
+	p.Replaced += more.Replaced
 	p.Evicted += more.Evicted
 	p.Unstarted += more.Unstarted
 	p.Fast += more.Fast
@@ -123,7 +124,7 @@ func (p *PairStats) add(more *PairStats) {
 
 // pairStats are what became of starts and ends, as whoever matched them counts.
 func pairStats(c *tally.Counts) *PairStats {
-	return &PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast, Torn: c.Torn}
+	return &PairStats{Pairs: c.Matched, Dropped: c.Dropped, Pending: c.Pending, TooDeep: c.TooDeep, Replaced: c.Replaced, Evicted: c.Evicted, Unstarted: c.Unstarted, Fast: c.Fast, Torn: c.Torn}
 }
 
 // addPairs adds the events of starts and ends. The events of ends that passed are
@@ -137,8 +138,8 @@ func (t *tracing) addPairs(st *source.Counts, p *PairStats) {
 		st.Received += p.Pairs
 	}
 	st.Lost += p.Evicted + p.TooDeep
-	st.Filtered += p.Dropped + p.Torn + p.Pending + p.Unstarted
-	st.Unmatched += p.Torn + p.Pending + p.Unstarted
+	st.Filtered += p.Dropped + p.Torn + p.Pending + p.Unstarted + p.Replaced
+	st.Unmatched += p.Torn + p.Pending + p.Unstarted + p.Replaced
 }
 
 // finishLocked fixes the statistics before maps and programs are released.

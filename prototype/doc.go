@@ -27,7 +27,7 @@
 //	note FILE PROVIDER:NAME when the probes of a version fire; both may have '*'
 //	danger FILE PROVIDER:NAME NAME why tracing both harms FILE, which may have '*'
 //	say PROVIDER:NAME WORD [ARGUMENT=VALUE] text in which ${ARGUMENT} stands for one
-//	page PROVIDER:START,PROVIDER:END[:KEY] [by KEY] [stack]
+//	page PROVIDER:START,PROVIDER:END[:KEY] [by KEY] [stack] [flat] [if CONDITION]
 //	page PROVIDER:NAME
 //
 // A line with open parentheses or braces goes on in the next line. Types are the types of C and
@@ -53,7 +53,9 @@
 // argument has the value that the line gives: "waits_for=relation 16384". ${query__start:query} is
 // the argument of the last event of another probe in the same process. "page" lines are the first
 // look at a provider, for sdttrace page PROVIDER: pairs of probes whose times are measured, as
-// --span has them, in groups by a key such as sql(query), and probes whose events are shown.
+// --span has them, in groups by a key such as sql(query), and probes whose events are shown. The
+// starts of a flat pair do not nest: a later one takes the place of the one that waits, as where an
+// error skips ends. Starts for which the condition is false are no starts of pairs that are shown.
 //
 // A probe can have several lines, for versions that pass different arguments. If more
 // than one fits, an argument has the name and type in which they all agree.

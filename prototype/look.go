@@ -8,6 +8,8 @@ type Look struct {
 	Span  string // START,END, and :KEY where the pairs have one; PROVIDER:NAME of a single probe
 	By    string // the key of the pairs' groups, such as sql(query); usually empty
 	Stack bool   // the calls that lead there matter
+	Flat  bool   // a later start takes the place of the one that waits: starts do not nest
+	If    string // a condition on the pairs; usually empty
 }
 
 // Single reports whether a look is at the events of a probe, and not at pairs.
@@ -41,12 +43,16 @@ func (p *parser) look(line int) error {
 			l.By, words = words[1], words[2:]
 		case words[0] == "stack":
 			l.Stack, words = true, words[1:]
+		case words[0] == "flat" && !l.Single():
+			l.Flat, words = true, words[1:]
+		case words[0] == "if" && len(words) > 1 && !l.Single():
+			l.If, words = strings.Join(words[1:], " "), nil
 		default:
 			ok = false
 		}
 	}
 	if !ok {
-		return p.fail(line, "want page PROVIDER:START,PROVIDER:END, as --span has it, and behind it by KEY or stack; or page PROVIDER:NAME; got %q", text)
+		return p.fail(line, "want page PROVIDER:START,PROVIDER:END, as --span has it, and behind it by KEY, stack, flat or if CONDITION; or page PROVIDER:NAME; got %q", text)
 	}
 	p.table.looks = append(p.table.looks, l)
 	return p.advance()
@@ -62,4 +68,24 @@ func (t *Table) Looks(provider string) (all []Look) {
 		}
 	}
 	return all
+}
+
+// Pair returns what the first look at a provider shows of the pairs of two probes, of which
+// selectors say PROVIDER:NAME at their end; nil if it does not show them.
+func (t *Table) Pair(start, end string) *Look {
+	start, end = probeOf(start), probeOf(end)
+	provider, _, _ := strings.Cut(start, ":")
+	for _, l := range t.Looks(provider) {
+		from, rest, ok := strings.Cut(l.Span, ",")
+		if ok && from == start && (rest == end || strings.HasPrefix(rest, end+":")) {
+			return &l
+		}
+	}
+	return nil
+}
+
+// probeOf returns PROVIDER:NAME of a selector.
+func probeOf(selector string) string {
+	parts := strings.Split(selector, ":")
+	return strings.Join(parts[max(0, len(parts)-2):], ":")
 }

@@ -22,9 +22,9 @@ func TestLooks(t *testing.T) {
 		provider string
 		want     []prototype.Look
 	}{
-		{mine, "mine", []prototype.Look{{"mine:a,mine:b:id,n", "sql(q)", true}, {"mine:c", "", false}}},
-		{prototype.Known().With(mine), "sql", []prototype.Look{{"sql:a,sql:b", "", false}}},
-		{prototype.Known().With(mine), "grpc_server", []prototype.Look{{"grpc_server:request_start,grpc_server:request_done:id", "method", false}}},
+		{mine, "mine", []prototype.Look{{Span: "mine:a,mine:b:id,n", By: "sql(q)", Stack: true}, {Span: "mine:c"}}},
+		{prototype.Known().With(mine), "sql", []prototype.Look{{Span: "sql:a,sql:b"}}},
+		{prototype.Known().With(mine), "grpc_server", []prototype.Look{{Span: "grpc_server:request_start,grpc_server:request_done:id", By: "method"}}},
 		{prototype.Known(), "mine", nil},
 		{nil, "mine", nil},
 	} {
@@ -80,7 +80,7 @@ func TestSayings(t *testing.T) {
 			for _, s := range own.Sayings(p.Provider, p.Name) {
 				for _, need := range append(s.Needs(), s.When) {
 					has := func(a prototype.Param) bool { return a.Name == need }
-					if need != "" && !slices.ContainsFunc(p.Params, has) && need != "query__start:query" {
+					if need != "" && !slices.ContainsFunc(p.Params, has) && need != "statement__status:status" {
 						t.Errorf("%s:%s has no %s", p.Provider, p.Name, need)
 					}
 				}

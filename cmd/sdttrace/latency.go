@@ -123,9 +123,11 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	if d.looked != "" && !d.quiet {
 		fmt.Fprintf(to.stderr, "sdttrace: latency %s is from %s to %s%s\n", d.looked, d.start, d.end, grouped(d.by))
 	}
+	flat, where := session.Known(d.start, d.end, opts)
+	opts = session.Restricted(opts, where)
 	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
-		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
+		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Flat: flat, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -136,7 +138,7 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	}
 	d.by = d.meanings.Keys(d.by, []string{d.start, d.end})
 	l, err := attach.OpenLatency(ctx, d.start, d.end, &attach.LatencyOptions{
-		Key: d.key, Bounds: d.shown.Bounds, Also: d.shown.Of("latency"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
+		Key: d.key, Flat: flat, Bounds: d.shown.Bounds, Also: d.shown.Of("latency"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
 	}, opts)
 	return l, func() error { return d.print(ctx, l, to) }, err
 }

@@ -285,7 +285,7 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	if err := d.conclude(s, stderr); err != nil {
 		return err
 	}
-	remark.Faults(stderr, s)
+	remark.Faults(stderr, s, f.where)
 	f.meanings.Texts.Announce(stderr)
 	remark.Seldom(stderr, s, f.meanings.Table)
 	remark.Unfired(stderr, s, f.asked())

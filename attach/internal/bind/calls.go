@@ -9,7 +9,7 @@ import (
 // Calls returns, by the starts at entries of functions, the ends at their returns which need nothing of
 // the start except its time: a program that the kernel runs at both can match them by the call itself.
 func (l *Layout) Calls(plan site.Plan, schemas []*Schema) map[int]int {
-	if l == nil || l.Pairs == nil || l.Pairs.Key != nil || l.Pairs.Whole || !l.Pairs.calls() {
+	if l == nil || l.Pairs == nil || l.Pairs.Key != nil || l.Pairs.Whole || l.Pairs.Flat || !l.Pairs.calls() {
 		return nil
 	}
 	type place struct {

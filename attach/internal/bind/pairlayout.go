@@ -19,6 +19,7 @@ import (
 type PairLayout struct {
 	Start, End selector.Selector
 	Key        []string // nil to match by what carries the code
+	Flat       bool     // a start takes the place of the one of its key that waits
 	Pending    int      // how many keys of starts may wait; 0 for the default of pairs that are recorded
 	carried    carried
 
@@ -117,7 +118,7 @@ func (l *Layout) Half(plan site.Plan) error {
 // bindPair binds what a start and its end have in common.
 func (l *PairLayout) bindPair(code *query.Aggregate, sc *Schema, s *site.Site) (err error) {
 	p := &s.Probe
-	code.Whole, code.Slower = l.Whole, uint64(l.Slower)
+	code.Flat, code.Whole, code.Slower = l.Flat, l.Whole, uint64(l.Slower)
 	if l.Key != nil {
 		code.Pair, code.PairSize, err = bindKey(l.Key, sc, p)
 		code.Lasting = slices.Equal(l.Key, []string{"tid"})

@@ -39,7 +39,9 @@ const (
 
 	CounterCalled = 144 // calls that have begun and not returned, see enterCall
 
-	CountersSize = 152
+	CounterReplaced = 152 // starts whose place a later one took, see Aggregate.Flat
+
+	CountersSize = 160
 
 	countersRoom = 256 // no two CPUs share cache lines, nor pairs of these
 )

@@ -67,6 +67,7 @@ func (g *generator) slot(base asm.Register) {
 // emitStart notes when the event fired, on top of the starts of its key that have
 // not ended. A start that does not pass the condition is also kept, so that its end does not take
 // another's start. The time is taken last, so that the program's own cost is not counted.
+// Where starts do not nest, all take slot 0.
 func (g *generator) emitStart(to exits) {
 	if g.kind.call {
 		g.enterCall(to)
@@ -86,7 +87,10 @@ func (g *generator) emitStart(to exits) {
 	fresh := g.newLabel("fresh")
 	g.findStarts(base, at, to.lost)
 	g.emit(asm.Mov.Reg(regStarts, asm.R0))
-	number := func() { g.emit(asm.Mov.Imm(asm.R1, 1), fetchAdd(regStarts, asm.R1, 0)) }
+	number, forgotten := func() { g.emit(asm.Mov.Imm(asm.R1, 1), fetchAdd(regStarts, asm.R1, 0)) }, int16(CounterTooDeep)
+	if agg.Flat {
+		number, forgotten = func() { g.emit(asm.Mov.Imm(asm.R1, 0)) }, CounterReplaced
+	}
 	if agg.StartArgs > 0 {
 		number()
 		slot := at + int16(agg.PairSize)
@@ -108,11 +112,12 @@ func (g *generator) emitStart(to exits) {
 	}
 	number()
 	g.slot(regStarts)
-	g.emit(
-		exchange(asm.R1, asm.R0, query.StartsAt),
-		asm.JEq.Imm(asm.R0, 0, fresh),
-	)
-	g.count(CounterTooDeep)
+	g.emit(exchange(asm.R1, asm.R0, query.StartsAt))
+	if agg.Flat { // behind the time, for which an end looks once there is a start
+		g.emit(asm.Mov.Imm(asm.R1, 1), asm.StoreMem(regStarts, 0, asm.R1, asm.DWord))
+	}
+	g.emit(asm.JEq.Imm(asm.R0, 0, fresh))
+	g.count(forgotten)
 	g.label(fresh)
 	g.count(CounterStarted)
 	g.emit(asm.Ja.Label(to.done))

@@ -63,6 +63,7 @@ func (m *Maps) Pairs(c *counters) (p tally.Counts, err error) {
 	p = tally.Counts{
 		Matched: c.At(codegen.CounterMatched), TooDeep: c.At(codegen.CounterTooDeep),
 		Dropped: c.At(codegen.CounterDropped), Unstarted: c.At(codegen.CounterUnstarted), Torn: c.At(codegen.CounterTorn),
+		Replaced: c.At(codegen.CounterReplaced),
 	}
 	if m.Starts == nil {
 		return p, nil
@@ -104,7 +105,7 @@ func (m *Maps) unended(before *counters) (pending, evicted uint64, err error) {
 			return 0, 0, err
 		}
 		started := before.At(codegen.CounterStarted)
-		gone := now.At(codegen.CounterMatched) + now.At(codegen.CounterTooDeep) + now.At(codegen.CounterDropped) + now.At(codegen.CounterTorn) + pending
+		gone := now.At(codegen.CounterMatched) + now.At(codegen.CounterTooDeep) + now.At(codegen.CounterReplaced) + now.At(codegen.CounterDropped) + now.At(codegen.CounterTorn) + pending
 		if started <= gone {
 			return pending, 0, nil
 		}

@@ -29,6 +29,7 @@ type Aggregate struct {
 	PairSize  int
 	StartArgs int  // bytes of the arguments that a start keeps for its end; there they are Parts
 	Lasting   bool // the key comes again
+	Flat      bool // a start takes the place of the one of its key that waits, instead of nesting in it
 
 	Whole  bool   // pairs are recorded and not added up; StartArgs are the most bytes of a start's record
 	Slower uint64 // nanoseconds; pairs that took no longer are not recorded, 0 to record all

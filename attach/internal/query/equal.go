@@ -31,7 +31,7 @@ func (c *Aggregate) equal(o *Aggregate) bool {
 	return c.Wanted == o.Wanted && slices.EqualFunc(c.Parts, o.Parts, equalParts) && c.Value == o.Value &&
 		c.KeySize == o.KeySize && c.StackMost == o.StackMost && c.Marks == o.Marks &&
 		c.Role == o.Role && slices.EqualFunc(c.Pair, o.Pair, equalParts) && c.PairSize == o.PairSize &&
-		c.StartArgs == o.StartArgs && c.Lasting == o.Lasting && c.Whole == o.Whole && c.Slower == o.Slower
+		c.StartArgs == o.StartArgs && c.Lasting == o.Lasting && c.Flat == o.Flat && c.Whole == o.Whole && c.Slower == o.Slower
 }
 
 func equalParts(p, o Part) bool {

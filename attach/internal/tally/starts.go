@@ -90,12 +90,18 @@ func (t *Tally) start() {
 		}
 		w = t.starts.add(key)
 	}
+	if agg.Flat {
+		w.number = 0
+	}
 	s := w.slot(w.number)
 	w.number++
-	if s.waits {
-		t.counts.TooDeep++
-	} else {
+	switch {
+	case !s.waits:
 		t.starts.pending++
+	case agg.Flat:
+		t.counts.Replaced++
+	default:
+		t.counts.TooDeep++
 	}
 	*s = start{waits: true, unwanted: t.unwanted(), at: r.rec.Time(), kept: s.kept}
 	switch {

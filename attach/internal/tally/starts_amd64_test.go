@@ -20,7 +20,7 @@ type waiting struct {
 }
 
 // TestStarts matches random starts and ends, and compares the counts and the groups with those
-// of a model: a stack of starts for each key.
+// of a model: a stack of starts for each key, which holds one where starts do not nest.
 func TestStarts(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -28,17 +28,21 @@ func TestStarts(t *testing.T) {
 		where string
 		torn  bool // the events of process 2
 		deep  int  // starts of a key at once, on average more than ends
+		flat  bool
 	}{
 		{name: "all"},
 		{name: "pairs", whole: true},
 		{name: "where", where: "status >= 0"},
 		{name: "torn", torn: true},
 		{name: "nested", deep: 3},
+		{name: "flat", deep: 3, flat: true},
+		{name: "flat pairs", deep: 3, flat: true, whole: true},
+		{name: "flat where", deep: 1, flat: true, where: "status >= 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := &bindtest.Case{
 				Probes: []bindtest.Probe{{Name: "start", Type: bindtest.Request()}, {Name: "end", Type: bindtest.Request()}},
-				Local:  true, Where: test.where, Whole: test.whole, Start: "p:start", End: "p:end", Key: []string{"id"},
+				Local:  true, Where: test.where, Whole: test.whole, Flat: test.flat, Start: "p:start", End: "p:end", Key: []string{"id"},
 				Sums: &query.Computation{Value: "latency", Functions: query.Of(query.Sum), By: []string{"pid"}},
 			}
 			if test.whole {
@@ -63,7 +67,11 @@ func TestStarts(t *testing.T) {
 				stack := stacks[key]
 				unwanted := test.where != "" && e.status < 0
 				if random.IntN(2+test.deep) > 0 {
-					if len(stack) == 32 {
+					switch {
+					case test.flat && len(stack) > 0:
+						stack = nil
+						want.Replaced++
+					case len(stack) == 32:
 						stack = stack[1:]
 						want.TooDeep++
 					}

@@ -51,6 +51,7 @@ type Counts struct {
 	Lost, Filtered uint64
 
 	Started, TooDeep, Matched, Dropped, Unstarted uint64 // of starts and ends
+	Replaced                                      uint64 // of starts that do not nest
 	Torn                                          uint64 // of pairs
 	Fast                                          uint64 // of pairs
 	Evicted, Pending                              uint64

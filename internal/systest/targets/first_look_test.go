@@ -54,6 +54,11 @@ func testFirstLook(t *testing.T, p *postgres) {
 	for i := range 7 {
 		p.client("psql", "-qAtX", "-c", fmt.Sprintf("select %d as seventh", i))
 	}
+	script := filepath.Join(p.dir, "first.sql")
+	if err := os.WriteFile(script, []byte("begin;\nselect 8 as eighth;\ncommit;\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p.client("pgbench", "-n", "-M", "prepared", "-f", script, "-t", "8") // as drivers do
 	relation := strings.TrimSpace(p.client("psql", "-qAtX", "-c", "select 'pgbench_history'::regclass::oid"))
 	p.waitForLock()
 	p.settled()
@@ -86,19 +91,26 @@ func testFirstLook(t *testing.T, p *postgres) {
 	if err := json.Unmarshal(pageData(t, files[0])[0], &contents); err != nil {
 		t.Fatal(err)
 	}
-	shapes, waits := map[string]int{}, ""
+	shapes, commits, waits := map[string]int{}, map[string]int{}, ""
 	for _, s := range contents.Spans {
 		switch {
-		case strings.HasPrefix(s.Name, "postgresql:query__start"):
+		case strings.Contains(s.Name, "query__execute__done"):
 			for _, g := range s.Groups {
 				shapes[g.Text] = g.Took.Count
+			}
+		case strings.Contains(s.Name, "transaction__commit"):
+			for _, g := range s.Groups {
+				commits[g.Text] = g.Took.Count
 			}
 		case strings.HasPrefix(s.Name, "postgresql:lock__wait") && len(s.Slowest) == 1:
 			waits = s.Slowest[0].Start
 		}
 	}
-	if shapes["select ? as seventh"] != 7 {
-		t.Errorf("shapes of statements are %v, want 7 times select ? as seventh", shapes)
+	if shapes["select ? as seventh"] != 7 || shapes["select ? as eighth"] != 8 {
+		t.Errorf("shapes of statements are %v, want 7 times select ? as seventh, and 8 times eighth", shapes)
+	}
+	if commits["select ? as seventh"] != 7 || commits["commit"] != 9 || commits["select ? as eighth"] != 0 {
+		t.Errorf("shapes of statements that commit are %v, want 7 times select ? as seventh, 8 times commit, and the end of its preparation", commits)
 	}
 	if want := `^waits_for="relation ` + relation + ` of database \d+" statement="(?i:[^"]*pgbench_history[^"]*)" mode=AccessShareLock$`; !regexp.MustCompile(want).MatchString(waits) {
 		t.Errorf("the wait for a lock is %q, want %s", waits, want)
@@ -118,7 +130,7 @@ func testFirstLook(t *testing.T, p *postgres) {
 // testWaiter reads in JSON what a connection waits for, and in which statement.
 func testWaiter(t *testing.T, p *postgres) {
 	var out, said tracee.Output
-	cmd := exec.Command(needs.Build(t, "cmd/sdttrace"), "--json", "--exe", p.server, "postgresql:query__start", "postgresql:lock__wait__start")
+	cmd := exec.Command(needs.Build(t, "cmd/sdttrace"), "--json", "--exe", p.server, "postgresql:statement__status", "postgresql:lock__wait__start")
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

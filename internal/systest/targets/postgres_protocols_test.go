@@ -13,45 +13,54 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// testProtocols measures statements of the extended protocol: the first look says that it has none of
-// them, and names a command that measures the statements of each protocol.
+// testProtocols measures statements by the pair that matters first, in each protocol: every statement once,
+// though drivers have PostgreSQL report it up to three times, and nothing hangs behind an error.
 func testProtocols(t *testing.T, p *postgres) {
 	script := filepath.Join(p.dir, "protocols.sql")
-	if err := os.WriteFile(script, []byte("select pg_sleep(0.001);\n"), 0o644); err != nil {
-		t.Fatal(err)
+	commands := "select pg_sleep(0.001);\nbegin;\ninsert into pgbench_history (tid) values (7);\ncommit;\n"
+	failing := filepath.Join(p.dir, "failing.sql")
+	for file, text := range map[string]string{script: commands, failing: "select 1/0;\nselect 2;\nselect 3/0;\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	sdttrace := needs.Build(t, "cmd/sdttrace")
-	measure := func(command, mode string) (out, said string) {
+	measure := func(work func(), args ...string) (out, said string) {
 		var stdout, stderr tracee.Output
-		cmd := exec.Command("sh", "-c", "exec "+strings.Replace(command, "sdttrace", sdttrace, 1)+" --exe "+p.server)
+		cmd := exec.Command(sdttrace, append(args, "--exe", p.server)...)
 		cmd.Stdout, cmd.Stderr, cmd.Dir = &stdout, &stderr, t.TempDir()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		defer cmd.Process.Kill()
 		stderr.Await(t, "Ctrl-C ends")
-		p.client("pgbench", "-n", "-M", mode, "-f", script, "-t", "25")
+		work()
 		p.settled()
 		cmd.Process.Signal(syscall.SIGINT)
 		if err := cmd.Wait(); err != nil {
-			t.Fatalf("%s: %v\n%s", command, err, &stderr)
+			t.Fatalf("%q: %v\n%s", args, err, &stderr)
 		}
 		return stdout.String(), stderr.String()
 	}
-	remark := regexp.MustCompile(`postgresql:query__done, postgresql:query__start: .* extended one; both are in (sdttrace .*)\n`)
-	both := ""
-	for _, look := range []string{"sdttrace latency postgresql", "sdttrace page postgresql"} {
-		_, said := measure(look, "extended")
-		command := remark.FindStringSubmatch(said)
-		if command == nil || !strings.Contains(said, "none of them has fired") {
-			t.Fatalf("%s says %s, want %v", look, said, remark)
-		}
-		both = command[1]
-	}
 	for _, mode := range []string{"simple", "extended", "prepared"} {
-		out, said := measure(both, mode)
-		if !regexp.MustCompile(`(?m)^ *25 .* "select pg_sleep\(\?\)"$`).MatchString(out) {
-			t.Errorf("%s in the %s protocol:\n%s%s, want 25 of the statement", both, mode, out, said)
+		out, said := measure(func() { p.client("pgbench", "-n", "-M", mode, "-f", script, "-t", "25") }, "latency", "postgresql")
+		for _, statement := range []string{`select pg_sleep\(\?\)`, "begin", `insert into pgbench_history \(tid\) values \(\?\)`, "commit"} {
+			if !regexp.MustCompile(`(?m)^ *25 .* "` + statement + `"$`).MatchString(out) {
+				t.Errorf("in the %s protocol:\n%s%s, want 25 of %s", mode, out, said, statement)
+			}
+		}
+		if !regexp.MustCompile(`: 10\d pairs, .* \d+ starts that a later one replaced; .* 0 lost,`).MatchString(said) || strings.Contains(said, "could not be read") {
+			t.Errorf("in the %s protocol the summary is %s", mode, said)
+		}
+	}
+	fail := func() { p.client("psql", "-qAtX", "-f", failing) }
+	if out, said := measure(fail, "latency", "postgresql", "--slower", "1ns", "--fields", "status"); out != "status=\"select 2;\"\n" || strings.Contains(said, "waited longer") {
+		t.Errorf("with errors: %s%s, want the statement that succeeded, and none that hangs", out, said)
+	}
+	out, _ := measure(fail, "latency", "postgresql:statement__status", "postgresql:transaction__abort", "--by", "status", "--show", "count")
+	for _, statement := range []string{"select 1/0;", "select 3/0;"} {
+		if !regexp.MustCompile(`(?m)^ *1 +"` + statement + `"$`).MatchString(out) {
+			t.Errorf("until rolled back: %s, want 1 of %s", out, statement)
 		}
 	}
 }

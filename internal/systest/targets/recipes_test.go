@@ -170,6 +170,18 @@ func TestRecipes(t *testing.T) {
 
 	p := startPostgres(t)
 	bench := func() { p.client("pgbench", "-n", "-c", "2", "-t", "20") }
+	extended := func() { p.client("pgbench", "-n", "-M", "extended", "-t", "20") }
+	failing := filepath.Join(p.dir, "failing.sql")
+	if err := os.WriteFile(failing, []byte("select 1/0;\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	k.cook("page postgresql", 0, "", extended)
+	k.cook("latency postgresql", 0, "", extended, `^ *20 .* "SELECT abalance FROM pgbench_accounts WHERE aid = \$1"$`)
+	k.cook("--slower 50ms", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
+		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\dms|\d+(\.\d+)?s) postgresql:statement__status status="select pg_sleep\(0.1\)" -> postgresql:query__execute__done$`)
+	k.cook("sql(status)", 0, "", extended, `^ *20 .* "END"$`)
+	k.cook("transaction__abort", 0, "", func() { p.client("psql", "-qX", "-f", failing) },
+		`^[0-9:.]+ postgres/\d+ latency=\S+ postgresql:statement__status status="select 1/0;" -> postgresql:transaction__abort `)
 	k.cook("query__start", 0, "", bench,
 		`^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET tbalance = tbalance \+ -?\d+ WHERE tid = \d+;"$`)
 	k.cook("sql(query)", 0, "", bench, `^ *40  "UPDATE pgbench_tellers SET tbalance = tbalance \+ \? WHERE tid = \?"$`)
@@ -177,8 +189,6 @@ func TestRecipes(t *testing.T) {
 	k.cook("query__done", 0, "", bench, `^[0-9:.]+ +\d{3,} `)
 	k.cook("--slower", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
 		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\dms|\d+(\.\d+)?s) postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done$`)
-	extended := func() { p.client("pgbench", "-n", "-M", "extended", "-t", "20") }
-	k.cook("sql(status)", 0, "", extended, `^ *20 .* "SELECT abalance FROM pgbench_accounts WHERE aid = \$1"$`)
 	k.cook("transaction__", 0, "", bench, `^ *\d\d+  "postgresql:transaction__start"$`, `^ *\d\d+  "postgresql:transaction__commit"$`)
 	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ +\d+ `)
 	k.cook("timeline", 0, "", bench)

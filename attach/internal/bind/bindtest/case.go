@@ -33,6 +33,7 @@ type Case struct {
 	Start, End string
 	Key        []string
 	Whole      bool
+	Flat       bool // starts do not nest
 }
 
 // Probe is a probe of provider p.
@@ -103,7 +104,7 @@ func (c *Case) layout() (l *bind.Layout, err error) {
 	if c.Start == "" {
 		return l, nil
 	}
-	l.Value, l.Pairs = query.Elapsed, &bind.PairLayout{Whole: c.Whole}
+	l.Value, l.Pairs = query.Elapsed, &bind.PairLayout{Whole: c.Whole, Flat: c.Flat}
 	if l.Pairs.Key, err = bind.KeyNames(c.Key); err != nil {
 		return nil, err
 	}

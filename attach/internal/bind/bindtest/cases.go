@@ -67,6 +67,8 @@ func Cases() []Case {
 		{Name: "latency by what only starts have", Probes: []Probe{{Name: "start", Args: "8@%rdi 8@%rsi 8@%rdx"}, {Name: "start", Args: "8@%rdi 8@%rsi -8@%rdx"}, {Name: "end", Args: "8@%rdi"}}, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Functions: query.Of(query.Sum), By: []string{"arg2", "arg0", "comm"}})},
 		{Name: "both start and end", Probes: pair, Start: "p:*", End: "p:end", Key: []string{"arg0"}, Sums: sums(query.Computation{Value: "latency", Functions: query.Of(query.Sum)})},
 		{Name: "kept", Probes: request, Binder: bind.Binder{Keep: true}},
+		{Name: "flat pairs", Probes: pair, Start: "p:start", End: "p:end", Key: []string{"arg0"}, Whole: true, Flat: true},
+		{Name: "flat latency", Probes: pair, Start: "p:start", End: "p:end", Where: "arg0 > 1", Flat: true, Sums: &query.Computation{Value: "latency", Functions: query.Of(query.Sum)}},
 		{Name: "local pairs", Probes: []Probe{{Name: "start", Type: Request()}, {Name: "end", Type: Request()}}, Local: true, Start: "p:start", End: "p:end", Key: []string{"id"}, Whole: true},
 		{Name: "local without types", Probes: number, Local: true},
 		{Name: "local by cpu", Probes: request, Local: true, Sums: sums(query.Computation{By: []string{"cpu"}})},

@@ -35,7 +35,7 @@ func TestSay(t *testing.T) {
 	}
 	for what, c := range map[string]struct{ got, want string }{
 		"without a statement":        {wait(7, 5, 99, 0, 0, 0), `waits_for="transaction 99" mode=ShareLock`},
-		"a statement":                {show(8, "postgresql", "query__start", "8@%rdi", event.Arg{Name: "query", Value: "lock a"}) + " " + wait(8, 0, 5, 16384, 0, 0) + " " + wait(7, 4, 5, 2, 3, 4), `query="lock a" waits_for="relation 16384 of database 5" statement="lock a" mode=ShareLock waits_for="tuple (3,4) of relation 2 of database 5" mode=ShareLock`},
+		"a statement":                {show(8, "postgresql", "statement__status", "8@%rdi", event.Arg{Name: "status", Value: "lock a"}) + " " + wait(8, 0, 5, 16384, 0, 0) + " " + wait(7, 4, 5, 2, 3, 4), `status="lock a" waits_for="relation 16384 of database 5" statement="lock a" mode=ShareLock waits_for="tuple (3,4) of relation 2 of database 5" mode=ShareLock`},
 		"a kind that no version has": {wait(7, 77, 1, 2, 3, 4), `type=77 mode=ShareLock field1=1 field2=2 field3=3 field4=4`},
 		"a method": {show(1, "hotspot", "method__entry", "-8@%rdi 8@%rsi -4@%edx 8@%rcx -4@%r8d 8@%r9 -4@%eax",
 			event.Arg{Name: "thread", Value: int64(1)}, event.Arg{Name: "class", Value: "java/util/Map$Entry"}, event.Arg{Name: "method", Value: "of"}, event.Arg{Name: "signature", Value: "(I[[JLjava/lang/String;[Lq/A;Z)V"}),
@@ -50,7 +50,7 @@ func TestSay(t *testing.T) {
 		}
 	}
 	// Other readers have the numbers, and behind them the texts that no argument has the name of.
-	show(8, "postgresql", "query__start", "8@%rdi", event.Arg{Name: "query", Value: "lock a"})
+	show(8, "postgresql", "statement__status", "8@%rdi", event.Arg{Name: "status", Value: "lock a"})
 	wait(8, 5)
 	for key, c := range map[string]struct {
 		args []event.Arg
@@ -67,7 +67,7 @@ func TestSay(t *testing.T) {
 	}
 	// Earlier words are forgotten before it takes much memory.
 	for pid := range 3 * maxSaid {
-		show(pid, "postgresql", "query__start", "8@%rdi", event.Arg{Name: "query", Value: "x"})
+		show(pid, "postgresql", "statement__status", "8@%rdi", event.Arg{Name: "status", Value: "x"})
 	}
 	if len(m.last) > maxSaid {
 		t.Errorf("%d statements are kept, want at most %d", len(m.last), maxSaid)

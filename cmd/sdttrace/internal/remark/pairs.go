@@ -74,6 +74,7 @@ func matched(stderr io.Writer, p *attach.PairStats) string {
 		{p.Dropped, "%d filtered by --where"},
 		{p.Pending, "%d starts without an end"},
 		{p.Unstarted, "%d ends without a start"},
+		{p.Replaced, "%d starts that a later one replaced"},
 		{p.Evicted, "%d starts evicted since the table was full"},
 		{p.TooDeep, fmt.Sprintf("%%d starts evicted since more than %d nested", nesting)},
 	} {
@@ -89,7 +90,7 @@ func matched(stderr io.Writer, p *attach.PairStats) string {
 
 // lonely says why there is no pair, and what to look at, "" where there are some or no events.
 func lonely(p *attach.PairStats, where string, recorded bool) string {
-	starts, ends := p.Pending+p.TooDeep+p.Evicted, p.Unstarted
+	starts, ends := p.Pending+p.TooDeep+p.Evicted+p.Replaced, p.Unstarted
 	longer, enough := "trace for longer, or ", "trace for longer than a pair takes, or "
 	if recorded {
 		longer, enough = "", ""

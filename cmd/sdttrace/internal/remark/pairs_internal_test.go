@@ -15,6 +15,7 @@ func TestMatched(t *testing.T) {
 	}{
 		{attach.PairStats{Pairs: 49}, "49 pairs"},
 		{attach.PairStats{Pairs: 8, Fast: 6, Unstarted: 1}, "2 slow ones of 8 pairs, 1 ends without a start"},
+		{attach.PairStats{Pairs: 8, Replaced: 16}, "8 pairs, 16 starts that a later one replaced"},
 		{attach.PairStats{Pairs: 1, Dropped: 2, Pending: 3, Evicted: 4, TooDeep: 5}, "1 pairs, 2 filtered by --where, 3 starts without an end, 4 starts evicted since the table was full, 5 starts evicted since more than 32 nested"},
 	} {
 		var stderr strings.Builder
@@ -35,6 +36,7 @@ func TestLonely(t *testing.T) {
 		{attach.PairStats{Torn: 1, Unstarted: 3}, ""},
 		{attach.PairStats{Pending: 3}, "no end has fired"},
 		{attach.PairStats{TooDeep: 3}, "no end has fired"},
+		{attach.PairStats{Replaced: 3}, "no end has fired"},
 		{attach.PairStats{Unstarted: 3}, "no start has fired"},
 		{attach.PairStats{Evicted: 1, Unstarted: 3}, "with machine among them"},
 	} {

@@ -78,9 +78,10 @@ func Whole(name string, all []reader.Variable) bool {
 // maxFaultsShown bounds the faults that are named.
 const maxFaultsShown = 20
 
-// Faults reports which arguments of the condition could not be read when events fired.
-func Faults(w io.Writer, s session.Session) {
-	faults := s.Faults()
+// Faults reports which arguments of a user's condition could not be read when events fired. The condition
+// of a known pair says by itself which starts have such arguments.
+func Faults(w io.Writer, s session.Session, where string) {
+	faults := slices.DeleteFunc(s.Faults(), func(f attach.Fault) bool { return !f.Lost && !strings.Contains(where, f.Argument) })
 	for i := range faults {
 		f := &faults[i]
 		if i == maxFaultsShown {

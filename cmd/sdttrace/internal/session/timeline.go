@@ -40,7 +40,8 @@ func Watch(ctx context.Context, probes, texts []string, what *attach.EventOption
 		if err != nil {
 			return nil, err
 		}
-		t.Spans, spans = append(t.Spans, s), append(spans, attach.Span{Start: s.Start, End: s.End, Key: s.Key})
+		flat, where := Known(s.Start, s.End, opts)
+		t.Spans, spans = append(t.Spans, s), append(spans, attach.Span{Start: s.Start, End: s.End, Key: s.Key, Flat: flat, Where: where})
 	}
 	t.matched = len(spans) == 1 && len(probes) == 0
 	switch {
@@ -48,7 +49,7 @@ func Watch(ctx context.Context, probes, texts []string, what *attach.EventOption
 		t.events, err = attach.OpenEvents(ctx, probes, what, opts)
 		t.watched = t.events
 	case t.matched && keep == 0 && what.Sample <= 1:
-		t.pairs, err = attach.OpenPairs(ctx, spans[0].Start, spans[0].End, &attach.PairOptions{Key: spans[0].Key, RingSize: what.RingSize, MaxString: what.MaxString}, opts)
+		t.pairs, err = attach.OpenPairs(ctx, spans[0].Start, spans[0].End, &attach.PairOptions{Key: spans[0].Key, Flat: spans[0].Flat, RingSize: what.RingSize, MaxString: what.MaxString}, Restricted(opts, spans[0].Where))
 		if t.watched = t.pairs; err != nil {
 			err = fmt.Errorf("--span %s: %w", texts[0], err)
 		}

@@ -1,0 +1,29 @@
+package session
+
+import "github.com/go-usdt/usdt/attach"
+
+// Known returns what the prototypes of options say of the pairs of two probes: whether starts do not
+// nest, and the condition on them; see [prototype.Look].
+func Known(start, end string, opts *attach.Options) (flat bool, where string) {
+	if opts == nil {
+		return false, ""
+	}
+	l := opts.Prototypes.Pair(start, end)
+	if l == nil {
+		return false, ""
+	}
+	return l.Flat, l.If
+}
+
+// Restricted returns options with a condition beside their own; the options themselves without one.
+func Restricted(opts *attach.Options, where string) *attach.Options {
+	if where == "" {
+		return opts
+	}
+	out := *opts
+	if out.Where != "" {
+		where = "(" + out.Where + ") && " + where
+	}
+	out.Where = where
+	return &out
+}
