@@ -219,11 +219,15 @@ func TestByStackIsThatOfEvents(t *testing.T) {
 // return: of two processes that have ended, whose stacks are the same, and by which of them.
 func TestByStackOfC(t *testing.T) {
 	path := compileC(t, "stack", "gcc", "-static-pie", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls")
-	links := []attach.LinkKind{attach.AutoLink, attach.PerfLink}
+	testByStackOfC(t, path, false, stackLinks()...)
+}
+
+// stackLinks are the links whose programs read stacks.
+func stackLinks() []attach.LinkKind {
 	if testing.Short() { // on emulated machines each takes a minute, and one of them has no other links
-		links = links[:1]
+		return []attach.LinkKind{attach.AutoLink}
 	}
-	testByStackOfC(t, path, false, links...)
+	return []attach.LinkKind{attach.AutoLink, attach.PerfLink}
 }
 
 // TestByUnwoundStackOfC does so without frame pointers.

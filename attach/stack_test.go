@@ -241,7 +241,7 @@ func testStackOfC(t *testing.T, path string, unwind bool) {
 		{"uprobe:" + path + ":leaf", "leaf middle main"},
 		{"uretprobe:" + path + ":leaf", "middle main"},
 	} {
-		for _, link := range []attach.LinkKind{attach.AutoLink, attach.PerfLink} {
+		for _, link := range stackLinks() {
 			for _, life := range []string{"lives", "ended", "unknown"} {
 				t.Run(fmt.Sprint(test.selector[:4], link, life), func(t *testing.T) {
 					args := []string{"at once"}

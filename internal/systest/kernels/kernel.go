@@ -27,7 +27,7 @@ const newest = "newest"
 // first. Debian's cloud flavour has what the tests need, and is the smallest.
 var kernels = []kernel{
 	{"6.1", "bookworm", "arm64", least, false}, // the kernel is that of 6.1-amd64
-	{newest, "trixie-backports", "amd64", most, false},
+	{newest, "trixie-backports", "amd64", newer, false},
 	{"6.1", "bookworm", "amd64", most, false},
 	{"6.12", "trixie", "amd64", little, false},   // attaches as the newest does
 	{"6.12", "trixie", "arm64", functions, true}, // the oldest kernel with trampolines there, without kprobe_multi
