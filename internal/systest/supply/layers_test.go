@@ -67,11 +67,12 @@ provider/providertest: event/args internal/btfgen internal/record internal/spell
 internal/kernfunc: internal/spelling notes prototype reader
 internal/tracepoint: internal/privilege notes reader
 internal/typed: prototype reader
+symbols/internal/dwarfop
 symbols/internal/span
-symbols/internal/cfi: internal/safeelf
+symbols/internal/cfi: internal/safeelf symbols/internal/dwarfop
 symbols/internal/jit: symbols/internal/span
 symbols/internal/elfsym: internal/safeelf symbols/internal/span
-symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/span
+symbols/internal/debuginfo: internal/mangled internal/safeelf symbols/internal/dwarfop symbols/internal/span
 symbols: internal/debugfile internal/held internal/mangled internal/pcln internal/procfs internal/safeelf symbols/internal/cfi symbols/internal/debuginfo symbols/internal/elfsym symbols/internal/jit
 attach/internal/maplog: internal/kernel internal/procfs internal/safeelf symbols
 internal/decode/hook: symbols

@@ -3,6 +3,8 @@ package cfi
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/go-usdt/usdt/symbols/internal/dwarfop"
 )
 
 // TestEvaluate runs expressions as DWARF 5, section 2.5.1, says.
@@ -16,28 +18,28 @@ func TestEvaluate(t *testing.T) {
 		ok   bool
 	}{
 		// The procedure linkage table's: rsp + 8 + ((rip & 15) >= 11) * 8.
-		{"plt", []byte{opBreg0 + 7, 8, opBreg0 + 16, 0, opLit0 + 15, opAnd, opLit0 + 11, opGe, opLit0 + 3, opShl, opPlus}, 1008, true},
-		{"deref", []byte{opBreg0 + 7, 8, opDeref}, 9, true},
-		{"deref of a byte", []byte{opBreg0 + 7, 0, opDerefSize, 1}, 0x88, true},
-		{"beyond the stack", []byte{opBreg0 + 7, 9, opDeref}, 0, false},
-		{"rot", []byte{opLit0 + 1, opLit0 + 2, opLit0 + 3, opRot, opMinus, opMul}, ^uint64(2), true}, // 3 * (1 - 2)
-		{"swap", []byte{opLit0 + 1, opLit0 + 2, opSwap, opMinus}, 1, true},
-		{"pick", []byte{opLit0 + 5, opLit0 + 6, opPick, 1, opPlus}, 11, true},
-		{"over", []byte{opLit0 + 5, opLit0 + 6, opOver, opMinus}, 1, true},
-		{"branch", []byte{opLit0 + 9, opLit0 + 1, opBra, 1, 0, opDrop, opLit0 + 2, opPlus}, 11, true},
-		{"for ever", []byte{opSkip, 0xfd, 0xff}, 0, false},
-		{"growing for ever", []byte{opLit0, opSkip, 0xfc, 0xff}, 0, false},
-		{"out of the code", []byte{opLit0, opSkip, 0xff, 0x7f}, 0, false},
+		{"plt", []byte{dwarfop.Breg0 + 7, 8, dwarfop.Breg0 + 16, 0, dwarfop.Lit0 + 15, dwarfop.And, dwarfop.Lit0 + 11, dwarfop.Ge, dwarfop.Lit0 + 3, dwarfop.Shl, dwarfop.Plus}, 1008, true},
+		{"deref", []byte{dwarfop.Breg0 + 7, 8, dwarfop.Deref}, 9, true},
+		{"deref of a byte", []byte{dwarfop.Breg0 + 7, 0, dwarfop.DerefSize, 1}, 0x88, true},
+		{"beyond the stack", []byte{dwarfop.Breg0 + 7, 9, dwarfop.Deref}, 0, false},
+		{"rot", []byte{dwarfop.Lit0 + 1, dwarfop.Lit0 + 2, dwarfop.Lit0 + 3, dwarfop.Rot, dwarfop.Minus, dwarfop.Mul}, ^uint64(2), true}, // 3 * (1 - 2)
+		{"swap", []byte{dwarfop.Lit0 + 1, dwarfop.Lit0 + 2, dwarfop.Swap, dwarfop.Minus}, 1, true},
+		{"pick", []byte{dwarfop.Lit0 + 5, dwarfop.Lit0 + 6, dwarfop.Pick, 1, dwarfop.Plus}, 11, true},
+		{"over", []byte{dwarfop.Lit0 + 5, dwarfop.Lit0 + 6, dwarfop.Over, dwarfop.Minus}, 1, true},
+		{"branch", []byte{dwarfop.Lit0 + 9, dwarfop.Lit0 + 1, dwarfop.Bra, 1, 0, dwarfop.Drop, dwarfop.Lit0 + 2, dwarfop.Plus}, 11, true},
+		{"for ever", []byte{dwarfop.Skip, 0xfd, 0xff}, 0, false},
+		{"growing for ever", []byte{dwarfop.Lit0, dwarfop.Skip, 0xfc, 0xff}, 0, false},
+		{"out of the code", []byte{dwarfop.Lit0, dwarfop.Skip, 0xff, 0x7f}, 0, false},
 		{"nothing", nil, 0, false},
-		{"too few", []byte{opPlus}, 0, false},
+		{"too few", []byte{dwarfop.Plus}, 0, false},
 		{"unknown", []byte{0xff}, 0, false},
-		{"cut off", []byte{opConst8u, 1}, 0, false},
+		{"cut off", []byte{dwarfop.Const8u, 1}, 0, false},
 	} {
 		if got, ok := evaluate(c.code, regs, stack, 0, false); ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: got %d, %v, want %d, %v", c.name, int64(got), ok, int64(c.want), c.ok)
 		}
 	}
-	if got, ok := evaluate([]byte{opPlusUconst, 8}, regs, stack, 500, true); !ok || got != 508 {
+	if got, ok := evaluate([]byte{dwarfop.PlusUconst, 8}, regs, stack, 500, true); !ok || got != 508 {
 		t.Errorf("from CFA: got %d, %v, want 508", got, ok)
 	}
 }

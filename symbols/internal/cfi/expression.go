@@ -1,59 +1,12 @@
 package cfi
 
+import "github.com/go-usdt/usdt/symbols/internal/dwarfop"
+
 const (
 	// maxOperations is the number of operations of an expression that are run.
 	maxOperations = 256
 	// maxDepth is the number of values on its stack.
 	maxDepth = 32
-)
-
-// Operations of expressions (DWARF 5, section 7.7.1) that compilers use for frames.
-const (
-	opAddr       = 0x03
-	opDeref      = 0x06
-	opConst1u    = 0x08
-	opConst1s    = 0x09
-	opConst2u    = 0x0a
-	opConst2s    = 0x0b
-	opConst4u    = 0x0c
-	opConst4s    = 0x0d
-	opConst8u    = 0x0e
-	opConst8s    = 0x0f
-	opConstu     = 0x10
-	opConsts     = 0x11
-	opDup        = 0x12
-	opDrop       = 0x13
-	opOver       = 0x14
-	opPick       = 0x15
-	opSwap       = 0x16
-	opRot        = 0x17
-	opAbs        = 0x19
-	opAnd        = 0x1a
-	opMinus      = 0x1c
-	opMul        = 0x1e
-	opNeg        = 0x1f
-	opNot        = 0x20
-	opOr         = 0x21
-	opPlus       = 0x22
-	opPlusUconst = 0x23
-	opShl        = 0x24
-	opShr        = 0x25
-	opShra       = 0x26
-	opXor        = 0x27
-	opBra        = 0x28
-	opEq         = 0x29
-	opGe         = 0x2a
-	opGt         = 0x2b
-	opLe         = 0x2c
-	opLt         = 0x2d
-	opNe         = 0x2e
-	opSkip       = 0x2f
-	opLit0       = 0x30
-	opReg0       = 0x50
-	opBreg0      = 0x70
-	opBregx      = 0x92
-	opDerefSize  = 0x94
-	opNop        = 0x96
 )
 
 // evaluate returns the value of an expression. hasCFA says that cfa is its first
@@ -87,82 +40,82 @@ func evaluate(code []byte, regs *Registers, stack *Stack, cfa uint64, hasCFA boo
 		n -= pops
 		v, ok := uint64(0), true
 		switch {
-		case op >= opLit0 && op < opLit0+32:
-			v = uint64(op - opLit0)
-		case op >= opBreg0 && op < opBreg0+32:
-			v = regs[op-opBreg0] + uint64(b.sleb())
+		case op >= dwarfop.Lit0 && op < dwarfop.Lit0+32:
+			v = uint64(op - dwarfop.Lit0)
+		case op >= dwarfop.Breg0 && op < dwarfop.Breg0+32:
+			v = regs[op-dwarfop.Breg0] + uint64(b.sleb())
 		default:
 			switch op {
-			case opAddr, opConst8u, opConst8s:
+			case dwarfop.Addr, dwarfop.Const8u, dwarfop.Const8s:
 				v = b.u64()
-			case opConst1u:
+			case dwarfop.Const1u:
 				v = uint64(b.u8())
-			case opConst1s:
+			case dwarfop.Const1s:
 				v = uint64(int64(int8(b.u8())))
-			case opConst2u:
+			case dwarfop.Const2u:
 				v = uint64(b.u16())
-			case opConst2s:
+			case dwarfop.Const2s:
 				v = uint64(int64(int16(b.u16())))
-			case opConst4u:
+			case dwarfop.Const4u:
 				v = uint64(b.u32())
-			case opConst4s:
+			case dwarfop.Const4s:
 				v = uint64(int64(int32(b.u32())))
-			case opConstu:
+			case dwarfop.Constu:
 				v = b.uleb()
-			case opConsts:
+			case dwarfop.Consts:
 				v = uint64(b.sleb())
-			case opDup:
+			case dwarfop.Dup:
 				values[n], v = x, x
 				n++
 				pushes--
-			case opOver:
+			case dwarfop.Over:
 				v = y
-			case opPick:
+			case dwarfop.Pick:
 				i := int(b.u8())
 				if ok = i < n; ok {
 					v = values[n-1-i]
 				}
-			case opSwap:
+			case dwarfop.Swap:
 				values[n], v = x, y
 				n++
 				pushes--
-			case opRot:
+			case dwarfop.Rot:
 				z := values[n]
 				values[n], values[n+1], v = x, z, y
 				n += 2
 				pushes -= 2
-			case opDeref:
+			case dwarfop.Deref:
 				v, ok = stack.Word(x)
-			case opDerefSize:
+			case dwarfop.DerefSize:
 				size := int(b.u8())
 				if ok = size >= 1 && size <= 8; ok {
 					v, ok = stack.uint(x, size)
 				}
-			case opAbs:
+			case dwarfop.Abs:
 				if v = x; int64(x) < 0 {
 					v = -x
 				}
-			case opNeg:
+			case dwarfop.Neg:
 				v = -x
-			case opNot:
+			case dwarfop.Not:
 				v = ^x
-			case opPlusUconst:
+			case dwarfop.PlusUconst:
 				v = x + b.uleb()
-			case opBregx:
+			case dwarfop.Bregx:
 				reg := b.uleb()
 				off := uint64(b.sleb())
 				if ok = reg < PC; ok {
 					v = regs[reg] + off
 				}
-			case opBra, opSkip:
+			case dwarfop.Bra, dwarfop.Skip:
 				distance := int(int16(b.u16()))
 				to := b.off + distance
-				if op == opSkip || x != 0 {
+				if op == dwarfop.Skip || x != 0 {
 					if ok = to >= 0 && to <= len(code); ok {
 						b.off = to
 					}
 				}
-			case opDrop, opNop:
+			case dwarfop.Drop, dwarfop.Nop:
 			default:
 				v = binaryOp(op, y, x)
 			}
@@ -181,27 +134,27 @@ func evaluate(code []byte, regs *Registers, stack *Stack, cfa uint64, hasCFA boo
 // arity returns how many values an operation takes and makes, -1 if it is not known.
 func arity(op uint8) (pops, pushes int) {
 	switch {
-	case op >= opLit0 && op < opLit0+32, op >= opBreg0 && op < opBreg0+32, op >= opConst1u && op <= opConsts:
+	case op >= dwarfop.Lit0 && op < dwarfop.Lit0+32, op >= dwarfop.Breg0 && op < dwarfop.Breg0+32, op >= dwarfop.Const1u && op <= dwarfop.Consts:
 		return 0, 1
 	}
 	switch op {
-	case opAddr, opBregx, opPick:
+	case dwarfop.Addr, dwarfop.Bregx, dwarfop.Pick:
 		return 0, 1
-	case opDup:
+	case dwarfop.Dup:
 		return 1, 2
-	case opOver:
+	case dwarfop.Over:
 		return 0, 1
-	case opSwap:
+	case dwarfop.Swap:
 		return 2, 2
-	case opRot:
+	case dwarfop.Rot:
 		return 3, 3
-	case opDeref, opDerefSize, opAbs, opNeg, opNot, opPlusUconst:
+	case dwarfop.Deref, dwarfop.DerefSize, dwarfop.Abs, dwarfop.Neg, dwarfop.Not, dwarfop.PlusUconst:
 		return 1, 1
-	case opDrop, opBra:
+	case dwarfop.Drop, dwarfop.Bra:
 		return 1, 0
-	case opNop, opSkip:
+	case dwarfop.Nop, dwarfop.Skip:
 		return 0, 0
-	case opAnd, opMinus, opMul, opOr, opPlus, opShl, opShr, opShra, opXor, opEq, opGe, opGt, opLe, opLt, opNe:
+	case dwarfop.And, dwarfop.Minus, dwarfop.Mul, dwarfop.Or, dwarfop.Plus, dwarfop.Shl, dwarfop.Shr, dwarfop.Shra, dwarfop.Xor, dwarfop.Eq, dwarfop.Ge, dwarfop.Gt, dwarfop.Le, dwarfop.Lt, dwarfop.Ne:
 		return 2, 1
 	}
 	return -1, 0
@@ -216,33 +169,33 @@ func binaryOp(op uint8, x, y uint64) uint64 {
 		return 0
 	}
 	switch op {
-	case opAnd:
+	case dwarfop.And:
 		return x & y
-	case opMinus:
+	case dwarfop.Minus:
 		return x - y
-	case opMul:
+	case dwarfop.Mul:
 		return x * y
-	case opOr:
+	case dwarfop.Or:
 		return x | y
-	case opPlus:
+	case dwarfop.Plus:
 		return x + y
-	case opShl:
+	case dwarfop.Shl:
 		return x << y
-	case opShr:
+	case dwarfop.Shr:
 		return x >> y
-	case opShra:
+	case dwarfop.Shra:
 		return uint64(int64(x) >> y)
-	case opXor:
+	case dwarfop.Xor:
 		return x ^ y
-	case opEq:
+	case dwarfop.Eq:
 		return truth(x == y)
-	case opGe:
+	case dwarfop.Ge:
 		return truth(int64(x) >= int64(y))
-	case opGt:
+	case dwarfop.Gt:
 		return truth(int64(x) > int64(y))
-	case opLe:
+	case dwarfop.Le:
 		return truth(int64(x) <= int64(y))
-	case opLt:
+	case dwarfop.Lt:
 		return truth(int64(x) < int64(y))
 	}
 	return truth(x != y)

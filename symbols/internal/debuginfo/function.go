@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-usdt/usdt/symbols/internal/dwarfop"
 )
 
 // Call says how a function is called.
@@ -167,7 +169,7 @@ func (v *entrance) read(data []byte) {
 	cfa := stackPointer(u.info.arch)
 	v.frame = frame{entry: true, cfa: func() (term, error) { return cfa, nil }, base: func() (term, error) {
 		code, err := u.info.expression(u.unit, fn.get(attrFrameBase), v.addr)
-		if err != nil || len(code) != 1 || code[0] != opCallFrameCFA {
+		if err != nil || len(code) != 1 || code[0] != dwarfop.CallFrameCFA {
 			return term{}, errFrame // a register that only the prologue sets
 		}
 		return cfa, nil

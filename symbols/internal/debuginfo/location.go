@@ -1,6 +1,10 @@
 package debuginfo
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/go-usdt/usdt/symbols/internal/dwarfop"
+)
 
 // Kinds of places.
 const (
@@ -88,44 +92,6 @@ func (p Place) through(offset int64) (Place, error) {
 	}
 	return p, errNoPointee
 }
-
-// Operations of DWARF's expressions (DWARF 5, section 7.7.1).
-const (
-	opAddr           = 0x03
-	opDeref          = 0x06
-	opConst1u        = 0x08
-	opConst1s        = 0x09
-	opConst2u        = 0x0a
-	opConst2s        = 0x0b
-	opConst4u        = 0x0c
-	opConst4s        = 0x0d
-	opConst8u        = 0x0e
-	opConst8s        = 0x0f
-	opConstu         = 0x10
-	opConsts         = 0x11
-	opPlus           = 0x22
-	opMinus          = 0x1c
-	opPlusUconst     = 0x23
-	opLit0           = 0x30
-	opReg0           = 0x50
-	opBreg0          = 0x70
-	opRegx           = 0x90
-	opFbreg          = 0x91
-	opBregx          = 0x92
-	opPiece          = 0x93
-	opNop            = 0x96
-	opFormTLS        = 0x9b
-	opCallFrameCFA   = 0x9c
-	opImplicitValue  = 0x9e
-	opStackValue     = 0x9f
-	opImplicitPtr    = 0xa0
-	opAddrx          = 0xa1
-	opEntryValue     = 0xa3
-	opGNUTLS         = 0xe0
-	opGNUImplicitPtr = 0xf2
-	opGNUEntryValue  = 0xf3
-	opGNUAddrIndex   = 0xfb
-)
 
 // term is a number on the stack of an expression: an address or, if loaded, what is there.
 type term struct {
@@ -222,38 +188,38 @@ func (d *Info) locate(u *unit, code []byte, f *frame) []piece {
 		op := b.u8()
 		push := func(t term) { stack, have = append(stack, t), true }
 		switch {
-		case op >= opLit0 && op < opLit0+32:
-			push(term{off: int64(op - opLit0)})
-		case op >= opReg0 && op < opReg0+32:
+		case op >= dwarfop.Lit0 && op < dwarfop.Lit0+32:
+			push(term{off: int64(op - dwarfop.Lit0)})
+		case op >= dwarfop.Reg0 && op < dwarfop.Reg0+32:
 			register = true
-			push(term{hasReg: true, reg: op - opReg0})
-		case op == opRegx:
+			push(term{hasReg: true, reg: op - dwarfop.Reg0})
+		case op == dwarfop.Regx:
 			register = true
 			push(term{hasReg: true, reg: uint8(min(b.uleb(), 255))})
-		case op >= opBreg0 && op < opBreg0+32:
-			push(term{hasReg: true, reg: op - opBreg0, off: b.sleb()})
-		case op == opBregx:
+		case op >= dwarfop.Breg0 && op < dwarfop.Breg0+32:
+			push(term{hasReg: true, reg: op - dwarfop.Breg0, off: b.sleb()})
+		case op == dwarfop.Bregx:
 			reg := uint8(min(b.uleb(), 255))
 			push(term{hasReg: true, reg: reg, off: b.sleb()})
-		case op == opAddr:
+		case op == dwarfop.Addr:
 			push(term{static: true, off: int64(b.uint(u.enc.addr))})
-		case op == opAddrx || op == opGNUAddrIndex:
+		case op == dwarfop.Addrx || op == dwarfop.GNUAddrIndex:
 			push(term{static: true, off: int64(d.addressAt(u, b.uleb()))})
-		case op >= opConst1u && op <= opConst8s:
-			size := 1 << ((op - opConst1u) / 2)
+		case op >= dwarfop.Const1u && op <= dwarfop.Const8s:
+			size := 1 << ((op - dwarfop.Const1u) / 2)
 			n := int64(b.uint(size))
 			if op&1 != 0 {
 				shift := 64 - 8*size
 				n = n << shift >> shift
 			}
 			push(term{off: n})
-		case op == opConstu:
+		case op == dwarfop.Constu:
 			push(term{off: int64(b.uleb())})
-		case op == opConsts:
+		case op == dwarfop.Consts:
 			push(term{off: b.sleb()})
-		case op == opFbreg || op == opCallFrameCFA:
+		case op == dwarfop.Fbreg || op == dwarfop.CallFrameCFA:
 			from, off := f.cfa, int64(0)
-			if op == opFbreg {
+			if op == dwarfop.Fbreg {
 				from, off = f.base, b.sleb()
 			}
 			t, err := from()
@@ -261,30 +227,30 @@ func (d *Info) locate(u *unit, code []byte, f *frame) []piece {
 				return fail(err)
 			}
 			push(t.plus(off))
-		case op == opPlusUconst:
+		case op == dwarfop.PlusUconst:
 			push(pop().plus(int64(b.uleb())))
-		case op == opPlus || op == opMinus:
+		case op == dwarfop.Plus || op == dwarfop.Minus:
 			y, x := pop(), pop()
-			if op == opPlus && !x.hasReg && !x.static {
+			if op == dwarfop.Plus && !x.hasReg && !x.static {
 				x, y = y, x
 			}
 			if y.hasReg || y.static || y.loaded {
 				return fail(errComplex)
 			}
-			if op == opMinus {
+			if op == dwarfop.Minus {
 				y.off = -y.off
 			}
 			push(x.plus(y.off))
-		case op == opDeref:
+		case op == dwarfop.Deref:
 			t := pop()
 			if t.loaded || !t.hasReg && !t.static {
 				return fail(errComplex)
 			}
 			t.loaded = true
 			push(t)
-		case op == opStackValue:
+		case op == dwarfop.StackValue:
 			value = true
-		case op == opImplicitValue:
+		case op == dwarfop.ImplicitValue:
 			n := b.uleb()
 			block := b.take(n)
 			if n == 0 || n > 8 {
@@ -293,23 +259,23 @@ func (d *Info) locate(u *unit, code []byte, f *frame) []piece {
 			v := buffer{data: append(block[:n:n], make([]byte, 8)...)[:8], bo: d.bo}
 			value = true
 			push(term{off: int64(v.u64())})
-		case op == opPiece:
+		case op == dwarfop.Piece:
 			if end(b.uleb()); len(pieces) > 16 {
 				return fail(errComplex)
 			}
-		case op == opNop:
-		case op == opEntryValue || op == opGNUEntryValue:
+		case op == dwarfop.Nop:
+		case op == dwarfop.EntryValue || op == dwarfop.GNUEntryValue:
 			if reg, ok := inRegister(b.take(b.uleb())); ok && f.entry {
 				value = true
 				push(term{hasReg: true, reg: reg})
 				break
 			}
 			implicit = errEntryValue
-		case op == opImplicitPtr || op == opGNUImplicitPtr:
+		case op == dwarfop.ImplicitPtr || op == dwarfop.GNUImplicitPtr:
 			b.uint(u.enc.offset)
 			b.sleb()
 			implicit = errNoPointee
-		case op == opFormTLS || op == opGNUTLS:
+		case op == dwarfop.FormTLS || op == dwarfop.GNUTLS:
 			return fail(errThread)
 		case implicit != nil: // what is done with a value that is not known
 			b.data = nil
@@ -328,10 +294,10 @@ func (d *Info) locate(u *unit, code []byte, f *frame) []piece {
 
 // inRegister returns the register that an expression says a value is in, if it says no more.
 func inRegister(code []byte) (reg uint8, ok bool) {
-	if len(code) != 1 || code[0] < opReg0 || code[0] >= opReg0+32 {
+	if len(code) != 1 || code[0] < dwarfop.Reg0 || code[0] >= dwarfop.Reg0+32 {
 		return 0, false
 	}
-	return code[0] - opReg0, true
+	return code[0] - dwarfop.Reg0, true
 }
 
 // Number says how the value of a place is computed: as reader.Variable has it.

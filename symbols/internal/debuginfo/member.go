@@ -3,6 +3,8 @@ package debuginfo
 import (
 	"slices"
 	"strings"
+
+	"github.com/go-usdt/usdt/symbols/internal/dwarfop"
 )
 
 // texts are the members of structures that are text: its address, and its length.
@@ -37,7 +39,7 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 		offset := loc.num
 		if loc.str != nil { // DWARF 2: DW_OP_plus_uconst
 			b := buffer{data: loc.str, bo: t.info.bo}
-			if b.u8() != opPlusUconst {
+			if b.u8() != dwarfop.PlusUconst {
 				return true
 			}
 			offset = b.uleb()
