@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -137,17 +136,6 @@ func Objects(p *Provider) (all [][]byte, err error) {
 		all = append(all, b)
 	}
 	return all, nil
-}
-
-// Files returns the memfds of the loaded objects.
-func Files(p *Provider) []*os.File {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var files []*os.File
-	for _, o := range p.objects {
-		files = append(files, o.memory.backing())
-	}
-	return files
 }
 
 // CloseObjects closes the objects that have a probe with this name, also those of

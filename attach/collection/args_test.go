@@ -7,35 +7,13 @@ import (
 
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
 	"github.com/go-usdt/usdt/attach/internal/operand"
-	"github.com/go-usdt/usdt/internal/safeelf"
+	"github.com/go-usdt/usdt/attach/internal/operand/operandtest"
 	"github.com/go-usdt/usdt/notes"
-	"github.com/go-usdt/usdt/reader"
 )
-
-// fakeSymbols has a symbol sym and a global offset table.
-type fakeSymbols struct{}
-
-func (fakeSymbols) Resolve(a *notes.Arg) (uint64, error) {
-	const sym, got = 0x5000, 0x4000
-	switch {
-	case a.Symbol != "sym":
-		return 0, reader.ErrNoSymbol
-	case a.Reloc == "GOTOFF":
-		return sym - got, nil
-	case a.Reloc == "lo12":
-		return 123, nil
-	}
-	return sym, nil
-}
-
-func (fakeSymbols) Slot(symbol string) (uint64, bool) { return 0x4800, symbol == "imported" }
-
-func (fakeSymbols) OwnSlot(addr uint64) (uint64, bool) { return 0x4900, addr == 0x5000 }
 
 // TestHeaderArgs expresses arguments in the terms of usdt.bpf.h.
 func TestHeaderArgs(t *testing.T) {
-	exec := &operand.Object{ELF: &safeelf.File{Type: elf.ET_EXEC}, Symbols: fakeSymbols{}}
-	shared := &operand.Object{ELF: &safeelf.File{Type: elf.ET_DYN}, Symbols: exec.Symbols}
+	exec, shared := operandtest.Objects()
 	const (
 		site    = 0x1000
 		beyond  = "usdt.bpf.h cannot read an address made of parts of registers"

@@ -90,6 +90,7 @@ internal/kernelsites: internal/kernfunc internal/printable internal/selector int
 attach/internal/discover: attach/internal/library attach/internal/maplog attach/internal/overlay attach/internal/process internal/kernelsites internal/kernfunc internal/mangled internal/privilege internal/procfs internal/selector internal/spelling internal/sys reader symbols
 attach/internal/link: attach/internal/shield internal/heldup internal/kernel internal/kernfunc internal/privilege internal/procfs internal/sys reader
 attach/internal/operand: internal/held internal/procfs internal/safeelf notes reader
+attach/internal/operand/operandtest: attach/internal/operand internal/safeelf notes reader
 attach/internal/plan: attach/internal/library attach/internal/operand attach/internal/returns attach/internal/stackswitch internal/mangled internal/procfs internal/safeelf internal/sys notes reader
 attach/internal/query: attach/internal/filter attach/internal/operand event internal/container internal/fold internal/record internal/shape reader symbols
 attach/internal/codegen: attach/internal/cgroups attach/internal/filter attach/internal/operand attach/internal/process attach/internal/query attach/internal/selected internal/held internal/kernel internal/record internal/shape notes reader
