@@ -26,7 +26,7 @@ var (
 	// latencies, compared with a program's system calls, and what is refused.
 	functions = map[string]string{
 		"attach/internal/codegen": "-test.run=^TestKernelStack",
-		"attach/internal/link":    "-test.run=^TestKernelFunctions$",
+		"attach/internal/link":    "-test.run=^TestKernel(Functions|Refusals)$",
 		"attach":                  "-test.run=^Test(Kernel(Functions|Latency|Refused|Calls)|Tracepoint(s|Latency)|Trampolines?(Latency|Refused)?|Calls)$",
 	}
 
