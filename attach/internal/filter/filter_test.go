@@ -113,7 +113,7 @@ func TestParse(t *testing.T) {
 		{"i == 1)", `column 7: ")" follows a complete condition`},
 		{"i == 1 u", `column 8: "u" follows a complete condition`},
 		{"i ==", "column 5: want a constant after =="},
-		{"i == u", "column 1: compare the name of an argument with a constant"},
+		{"i == u", "column 1: compare the name of an argument with a constant: the name of a number is in quotes"},
 		{"5", "column 1: 5 is compared with nothing"},
 		{"i == 12ab", `column 6: "12ab" is not a number`},
 		{"i == 18446744073709551616", "column 6: 18446744073709551616 does not fit"},

@@ -224,7 +224,7 @@ func (p *parser) compare(op token, left, right *term) (*Expr, error) {
 		if right.is("&") {
 			return nil, p.fail(right.opPos, "to combine conditions write &&")
 		}
-		return nil, p.fail(left.pos, "compare the name of an argument with a constant")
+		return nil, p.fail(left.pos, "compare the name of an argument with a constant: the name of a number is in quotes")
 	}
 	e := &Expr{lexer: &p.lexer, kind: exprCompare, operator: op.text, opPos: op.pos}
 	if !named(left) {

@@ -139,7 +139,7 @@ class ConditionParser {
     let operator = op.text;
     if (hasNames(left) === hasNames(right)) {
       if (right.operator === "&") throw this.fail(right.opAt, "to combine conditions write &&");
-      throw this.fail(left.at, "compare the name of an argument with a constant");
+      throw this.fail(left.at, "compare the name of an argument with a constant: the name of a number is in quotes");
     }
     if (!hasNames(left)) {
       if (operator === "~") throw this.fail(right.at, "the pattern is a string to the right of ~");
