@@ -2,7 +2,7 @@
 // one: it boots Debian's kernels under qemu with an initramfs that holds
 // statically linked test binaries, and writes the results to KERNELS.md.
 //
-//	go run ./internal/systest/kernels [-update] [-only PKG,...] [-run REGEX] [-flags FLAGS] [-cpus N] [KERNEL...]
+//	go run ./internal/systest/kernels [-update] [-only PKG,...] [-run REGEX] [-flags FLAGS] [-tools NAME,...] [-cpus N] [KERNEL...]
 //
 // A test that fails runs again, by itself, three times. It is unsteady if it passes each time:
 // an emulated processor may stand still for seconds. Such tests are listed at the end of the

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -108,6 +109,13 @@ func writeInitramfs(name, bin string, k kernel, files kernelFiles) error {
 		"usr/include/bpf/usdt.bpf.h": "/usr/include/bpf/usdt.bpf.h",
 	}
 	maps.Copy(copies, toolchains[k.arch].libs)
+	if k.arch == runtime.GOARCH {
+		more, err := toolFiles()
+		if err != nil {
+			return err
+		}
+		maps.Copy(copies, more)
+	}
 	// Documents that tests compare with.
 	docs, err := filepath.Glob("*.md")
 	if err != nil {

@@ -33,6 +33,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	only := flags.String("only", "", "run the tests of these packages, or of yama=LEVEL, separated by commas, and leave KERNELS.md alone")
 	pattern := flags.String("run", allTests, "run only tests that match, and leave KERNELS.md alone")
 	more := flags.String("flags", "", "more flags for the tests, with -only")
+	tool := flags.String("tools", "", "programs of this host, separated by commas, that machines of its architecture have as well; leave KERNELS.md alone")
 	verbose := flags.Bool("v", false, "print what tests print when they print it")
 	cache := flags.String("cache", "", "directory for kernels (default: usdt-kernels in the user's cache directory)")
 	if err := flags.Parse(args); err != nil {
@@ -64,6 +65,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		names := strings.Split(*only, ",")
 		suites = slices.DeleteFunc(suites, func(s report.Suite) bool { return !slices.Contains(names, s.Name()) })
 	}
+	if *tool != "" {
+		tools = strings.Split(*tool, ",")
+	}
 	live := io.Discard
 	if *verbose {
 		live = stderr
@@ -78,7 +82,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "kernels:", err)
 		return 1
 	}
-	if whole := len(chosen) == len(kernels) && *only == "" && *pattern == allTests && *more == "" && *cpus == 2; whole && (ok || *update) {
+	if whole := len(chosen) == len(kernels) && *only == "" && *pattern == allTests && *more == "" && *tool == "" && *cpus == 2; whole && (ok || *update) {
 		text := table(results)
 		if *update { // also if a test has failed, so that it alone has to be run again
 			err = os.WriteFile(document, []byte(text), 0o644)
