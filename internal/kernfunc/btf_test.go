@@ -37,6 +37,12 @@ func sample(t testing.TB) []byte {
 	}}
 	pair := &btf.Struct{Name: "pair", Size: 16}
 	large := &btf.Struct{Name: "large", Size: 24}
+	uid := &btf.Struct{Name: "kuid", Size: 4, Members: []btf.Member{{Name: "val", Type: &btf.Int{Name: "unsigned int", Size: 4}}}}
+	owner := &btf.Typedef{Name: "owner_t", Type: &btf.Struct{Size: 4, Members: []btf.Member{{Name: "uid", Type: uid}}}}
+	flags := &btf.Struct{Name: "flags", Size: 8, Members: []btf.Member{{Name: "words", Type: &btf.Array{Index: integer, Type: long, Nelems: 1}}}}
+	part := &btf.Struct{Name: "part", Size: 4, Members: []btf.Member{{Name: "low", Type: integer, BitfieldSize: 4}}}
+	padded := &btf.Struct{Name: "padded", Size: 8, Members: []btf.Member{{Name: "low", Type: integer}}}
+	holder := &btf.Struct{Name: "holder", Size: 8, Members: []btf.Member{{Name: "p", Type: &btf.Pointer{Target: nothing}}}}
 	how := &btf.Enum{Name: "how", Size: 4, Values: []btf.EnumValue{{Name: "READ", Value: 0}, {Name: "WRITE", Value: 1}}}
 	fn := func(name string, result btf.Type, params ...btf.FuncParam) btf.Type {
 		return &btf.Func{Name: name, Type: &btf.FuncProto{Return: result, Params: params}, Linkage: btf.StaticFunc}
@@ -50,6 +56,10 @@ func sample(t testing.TB) []byte {
 			btf.FuncParam{Name: "how", Type: how}, btf.FuncParam{Name: "sync", Type: boolean}, btf.FuncParam{Name: "both", Type: pair},
 			btf.FuncParam{Name: "all", Type: large}, btf.FuncParam{Name: "bytes", Type: &btf.Pointer{Target: u8}},
 			btf.FuncParam{Name: "n", Type: integer}, btf.FuncParam{Name: "wide", Type: wide}, btf.FuncParam{Name: "last", Type: size}),
+		fn("owned", owner,
+			btf.FuncParam{Name: "uid", Type: uid}, btf.FuncParam{Name: "owner", Type: owner}, btf.FuncParam{Name: "flags", Type: flags},
+			btf.FuncParam{Name: "part", Type: part}, btf.FuncParam{Name: "padded", Type: padded}, btf.FuncParam{Name: "holder", Type: holder},
+			btf.FuncParam{Name: "last", Type: flags}),
 		fn("init_once", nothing, btf.FuncParam{Name: "a", Type: integer}),
 		fn("init_once", nothing, btf.FuncParam{Name: "b", Type: long}),
 		fn("printk", integer, btf.FuncParam{Name: "format", Type: text}, btf.FuncParam{Type: nothing}),
@@ -82,6 +92,8 @@ func TestPrototype(t *testing.T) {
 		{"mixed", "void mixed(enum how how, bool sync, struct pair both, struct large all, u8 *bytes, int n, unsigned __int128 wide, size_t last)",
 			[]string{"4@%rdi", "1@%rsi", "", "", "8@%r8", "-4@%r9", "", "8@48(%rsp)"},
 			[]string{"4@x0", "1@x1", "", "", "8@x5", "-4@x6", "", "8@[sp, 16]"}, [2]string{}},
+		{"owned", "owner_t owned(struct kuid uid, owner_t owner, struct flags flags, struct part part, struct padded padded, struct holder holder, struct flags last)",
+			[]string{"4@%rdi", "4@%rsi", "-8@%rdx", "", "", "", "-8@8(%rsp)"}, []string{"4@x0", "4@x1", "-8@x2", "", "", "", "-8@x6"}, [2]string{"4@%rax", "4@x0"}},
 		{"printk", "int printk(const char *format, ...)", []string{"8@%rdi"}, []string{"8@x0"}, [2]string{"-4@%rax", "-4@x0"}},
 		{"callback", "void callback(void *fn, const char **names)", []string{"8@%rdi", "8@%rsi"}, []string{"8@x0", "8@x1"}, [2]string{}},
 	} {

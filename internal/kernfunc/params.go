@@ -176,8 +176,33 @@ func (t *types) newParam(id uint32) (p Param, ok bool) {
 		p.Float = true
 	case kindArray:
 		p.Size = 8 // as a parameter it is a pointer, and no compiler leaves it an array
+	case kindStruct:
+		if id, ok := t.only(typ, maxDepth); ok {
+			if in, ok := t.newParam(id); ok && in.Size == p.Size && (in.Kind == Int || in.Kind == Bool || in.Kind == Enum) {
+				in.Type, in.ID = p.Type, p.ID
+				return in, true
+			}
+		}
 	}
 	return p, true
+}
+
+// only returns the type of the number that is all that a structure holds, as kuid_t and pte_t do: it is passed as the
+// number is.
+func (t *types) only(of typ, depth int) (id uint32, ok bool) {
+	if of.parts != 1 || of.in.order.Uint32(of.body[8:]) != 0 || depth == 0 { // where the member is, and how many bits it has
+		return 0, false
+	}
+	id = of.in.order.Uint32(of.body[4:])
+	member, ok := t.bare(id)
+	if ok && member.kind == kindArray && member.in.order.Uint32(member.body[8:]) == 1 {
+		id = member.in.order.Uint32(member.body)
+		member, ok = t.bare(id)
+	}
+	if ok && member.kind == kindStruct {
+		return t.only(member, depth-1)
+	}
+	return id, ok
 }
 
 // isChar reports whether a type of one byte is called char, or otherwise: u8 points to anything.
