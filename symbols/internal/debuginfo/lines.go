@@ -237,9 +237,23 @@ func (l *lines) sort(starts []int) {
 		sequences = append(sequences, s)
 	}
 	slices.SortStableFunc(sequences, func(a, b []row) int { return cmp.Compare(a[0].addr, b[0].addr) })
+	sequences = withoutFolded(sequences)
 	l.rows = slices.Concat(sequences...)
 	// Sequences that overlap, which no compiler makes.
 	if !slices.IsSortedFunc(l.rows, byAddr) {
 		slices.SortStableFunc(l.rows, byAddr)
 	}
+}
+
+// withoutFolded leaves out sequences whose code an earlier one has: linkers keep one of several equal
+// functions, and all their lines. Names are those of the first one.
+func withoutFolded(sequences [][]row) [][]row {
+	end := func(s []row) uint64 { return s[len(s)-1].addr }
+	out := sequences[:0]
+	for _, s := range sequences {
+		if n := len(out); n == 0 || s[0].addr != out[n-1][0].addr || end(s) != end(out[n-1]) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
