@@ -41,6 +41,8 @@ type Planner struct {
 	switching    map[int]string             // by process
 	switchFiles  map[procfs.ID]bool
 	throwers     map[*operand.Object]thrower
+	processes    map[int]process // see processOf
+	unwinders    map[procfs.ID]unwinder
 	site         site // the last one, not one for each of a hundred thousand
 	shared       map[*operand.Object]map[uint64][]notes.Note
 	taken        map[takenSite]*reader.Probe
@@ -69,6 +71,8 @@ func New(force bool, try func(code []byte) (refused bool)) *Planner {
 		switching:    map[int]string{},
 		switchFiles:  map[procfs.ID]bool{},
 		throwers:     map[*operand.Object]thrower{},
+		processes:    map[int]process{},
+		unwinders:    map[procfs.ID]unwinder{},
 		copier:       map[*operand.Object]string{},
 		preloads:     map[int]string{},
 		colds:        map[*operand.Object][]cold{},

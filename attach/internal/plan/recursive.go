@@ -9,11 +9,7 @@ import (
 // at a time in a thread, and leaves out the returns of deeper calls (kernel/events/uprobes.c:
 // prepare_uretprobe), which probes at its return instructions see.
 func (pl *Planner) recursive(s *site) bool {
-	fn := s.probe.Target
-	if fn.Size == 0 || fn.Size > maxReturning || s.object.ELF.Spend(fn.Size) != nil {
-		return false
-	}
-	code := codeAt(s.object, fn.Address, fn.Size)
+	code := codeOf(s)
 	switch s.probe.Machine {
 	case elf.EM_X86_64, elf.EM_386:
 		return callsX86(code)
@@ -21,6 +17,15 @@ func (pl *Planner) recursive(s *site) bool {
 		return callsARM64(code)
 	}
 	return false
+}
+
+// codeOf returns the code of a site's function, nothing if that costs too much.
+func codeOf(s *site) []byte {
+	fn := s.probe.Target
+	if fn.Size == 0 || fn.Size > maxReturning || s.object.ELF.Spend(fn.Size) != nil {
+		return nil
+	}
+	return codeAt(s.object, fn.Address, fn.Size)
 }
 
 // callsX86 reports whether code has a call of its own beginning. Bytes that happen to look like

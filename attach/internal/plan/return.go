@@ -36,6 +36,8 @@ func (pl *Planner) endangered(s *site) (why string, instead bool) {
 		return fmt.Sprintf("%s has, or imports, functions that switch stacks, as coroutines do, and a function that is left in this way would lose its return", pl.switchesStacks(s)), true
 	case pl.throws(fn, s.object):
 		return "an exception or panic could pass through the function, whose return address a return probe replaces, and would not be caught", true
+	case pl.endsThreads(s):
+		return "a thread may end in the function, by pthread_exit or pthread_cancel, and what its callers clean up then would be left, since a return probe replaces the return address", true
 	}
 	return "", false
 }

@@ -22,7 +22,7 @@ func (pl *Planner) Returns(p *reader.Probe, pid int) []reader.Probe {
 	if pl.open(s) != nil {
 		return nil
 	}
-	if why, instead := pl.endangered(s); why != "" && !instead || why == "" && !pl.recursive(s) {
+	if why, instead := pl.endangered(s); why != "" && !instead || why == "" && !pl.recursive(s) && !pl.unwinds(s) {
 		return nil
 	}
 	probes, err := pl.instructions(s)

@@ -71,19 +71,8 @@ func (pl *Planner) linkedSwitch(obj *operand.Object) string {
 
 // mappedSwitch returns the path of a file with such a function that a process has mapped.
 func (pl *Planner) mappedSwitch(pid int) string {
-	procfs.AwaitExec(pid)
-	maps, err := procfs.Maps(pid)
-	if err != nil {
-		return ""
-	}
-	for _, o := range procfs.Objects(pid, maps) {
-		f, _, err := o.Open()
-		if err != nil {
-			continue
-		}
-		found := pl.fileSwitches(f)
-		f.Close()
-		if found {
+	for o, f := range mappedFiles(pid) {
+		if pl.fileSwitches(f) {
 			return o.Path
 		}
 	}
