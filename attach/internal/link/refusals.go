@@ -28,7 +28,7 @@ const (
 	untraceable = "the kernel does not let this function be traced, or its module is gone: trace a function that calls it"
 	unpatchable = "ftrace does not patch it, so no trampoline can be put there: trace a function that calls it"
 	noLinks     = "this kernel has no links of this kind: take another kind of link, or of probe"
-	noResult    = "trampolines do not pass on a result of its size, or this kernel has none: trace it by kprobe: instead"
+	noResult    = "this kernel's trampolines do not pass on a result of its size, or that many arguments: trace it by kprobe: instead"
 )
 
 // refusals has a line for each error with which a kernel refuses to attach, the ones of some kinds before the ones
