@@ -78,7 +78,8 @@ The machines do not run attach's tests of shared memory and of recordings: inter
 internal/rendezvous and provider test the kernel's part in these. %s
 run only the other tests that depend on the processor, or on how the kernel attaches and
 reads memory; 6.1-arm64 leaves those of control groups, pairs and latencies to 6.1-amd64, which has the
-same kernel, and newest-amd64 those of how a tracer manages many processes, files and groups. How frames of C are named and files are searched depends on the processor: "make test"
+same kernel, and newest-amd64 those of how a tracer manages many processes, files and groups. A few
+long tests of other packages run on 6.1-amd64 alone, or there and on newest-amd64. How frames of C are named and files are searched depends on the processor: "make test"
 and 6.1-arm64 test it. The machines run cmd/sdttrace's tests of commands that are held until they
 are traced.
 `, strings.Join(partly, " and "))
