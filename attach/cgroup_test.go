@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // cgroups mounts the hierarchy of version 2, and returns where.
@@ -31,6 +32,33 @@ func cgroups(t *testing.T) string {
 	return dir
 }
 
+// makeGroups makes control groups, which it removes at the end, the last one first.
+func makeGroups(t *testing.T, dirs ...string) {
+	t.Helper()
+	for _, dir := range dirs {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// mover returns what moves a process to a control group. It is moved to the root at the end.
+func mover(t *testing.T, p *tracee.Program, root string) (move func(dir string)) {
+	move = func(dir string) {
+		t.Helper()
+		if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { move(root) })
+	return move
+}
+
 // TestCgroup checks that events of one control group, and of those below it, are recorded
 // and counted, and of no others: wherever a process is moved, and by all ways.
 func TestCgroup(t *testing.T) {
@@ -45,23 +73,9 @@ func TestCgroupV1(t *testing.T) {
 func checkCgroup(t *testing.T, root string) {
 	above := filepath.Join(root, fmt.Sprintf("usdt_%d", os.Getpid()))
 	group, below, beside := above+"/group", above+"/group/below", above+"/group2"
-	for _, dir := range []string{above, group, below, beside} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := os.Remove(dir); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	makeGroups(t, above, group, below, beside)
 	p := startChild(t, "latency")
-	move := func(dir string) {
-		if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { move(root) })
+	move := mover(t, p, root)
 	p.Do("load")
 	move(below)
 	opts := by(t, &attach.Options{Target: attach.Target{Cgroup: group}})

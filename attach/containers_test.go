@@ -22,23 +22,9 @@ func checkContainers(t *testing.T, root string) {
 	const uid = "0f3a5c7e-9b1d-4e2f-8a6b-1c2d3e4f5a6b"
 	top := filepath.Join(root, fmt.Sprintf("usdt_containers_%d", os.Getpid()))
 	pod := top + "/kubepods-pod" + strings.ReplaceAll(uid, "-", "_") + ".slice"
-	for _, dir := range []string{top, pod} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := os.Remove(dir); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	makeGroups(t, top, pod)
 	p := startChild(t, "latency")
-	move := func(dir string) {
-		if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { move(root) })
+	move := mover(t, p, root)
 	p.Do("load")
 	const prefix = "abcdef012345"
 	count := func(target attach.Target) *attach.Aggregate {

@@ -25,16 +25,7 @@ func groupDirs(t *testing.T, root string) (top, pod string) {
 	t.Helper()
 	top = filepath.Join(root, fmt.Sprintf("usdt_keys_%d", os.Getpid()))
 	pod = top + "/kubepods-pod" + strings.ReplaceAll(podUID, "-", "_") + ".slice"
-	for _, dir := range []string{top, pod} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := os.Remove(dir); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	makeGroups(t, top, pod)
 	return top, pod
 }
 
@@ -70,13 +61,7 @@ func TestByContainer(t *testing.T) {
 func checkByContainer(t *testing.T, root string) {
 	top, pod := groupDirs(t, root)
 	p := startChild(t, "latency")
-	move := func(dir string) {
-		t.Helper()
-		if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { move(root) })
+	move := mover(t, p, root)
 	p.Do("load")
 	count := func(by string) *attach.Aggregate {
 		a, err := attach.OpenAggregate(t.Context(), []string{"lat:start"}, attach.Count().By(by), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
@@ -166,13 +151,7 @@ func TestWhereContainerV1(t *testing.T) { checkWhereContainer(t, cgroupsV1(t), t
 func checkWhereContainer(t *testing.T, root string, few bool) {
 	top, pod := groupDirs(t, root)
 	p := startChild(t, "latency")
-	move := func(dir string) {
-		t.Helper()
-		if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { move(root) })
+	move := mover(t, p, root)
 	p.Do("load")
 	name, docker := filepath.Base(top), func(i int) string { return fmt.Sprintf("%012x%052d", 0xabcdef000000+i, i) }
 	dirs := []string{
@@ -258,13 +237,7 @@ func TestEventsOfContainers(t *testing.T) {
 	root := cgroups(t)
 	top, pod := groupDirs(t, root)
 	p := startChild(t, "latency")
-	move := func(dir string) {
-		t.Helper()
-		if err := os.WriteFile(dir+"/cgroup.procs", fmt.Append(nil, p.PID()), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() { move(root) })
+	move := mover(t, p, root)
 	p.Do("load")
 	type words struct{ cgroup, container, pod string }
 	const prefix = "abcdef012345"
