@@ -68,8 +68,6 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 	all := func(ctx context.Context) (Sites, error) { return d.some(ctx, urgent) }
 	timer := time.NewTimer(every)
 	defer timer.Stop()
-	runtime.LockOSThread() // whose time is measured
-	defer runtime.UnlockOSThread()
 	left := false // whether the last scan of all ended early; others may use d between scans
 	for {
 		select {
@@ -89,9 +87,13 @@ func (d *Search) Follow(ctx context.Context, every time.Duration, scan func(look
 		case <-timer.C:
 		}
 		// A scan that waits, for a lock or because others have the processors, costs nobody anything.
+		// Only this goroutine may use the thread meanwhile. After reports it need not: to wake a goroutine
+		// that has a thread of its own takes more than a look does.
+		runtime.LockOSThread()
 		start := sys.ThreadTime()
 		then := scan(all, time.Time{})
 		took := sys.ThreadTime() - start
+		runtime.UnlockOSThread()
 		left = d.Halfway()
 		then()
 		timer.Reset(p.next(took, left))
