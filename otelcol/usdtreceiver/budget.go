@@ -19,10 +19,14 @@ type budget struct {
 	mostBytes, leftBytes      int
 	came, passed, passedBytes int
 	oneIn                     int
+	sampled                   bool // as telemetry says
 }
 
 // thinnest is the least part that is delivered: to read the rest only to leave it out is not worth it.
 const thinnest = 100
+
+// calm is the part of the budget with which a trace counts as within it again.
+const calm = 0.8
 
 func newBudget(e *env, t *Trace) *budget {
 	return &budget{e: e, most: cmp.Or(t.MaxEventsPerSecond, defaultMaxEvents), mostBytes: t.MaxBytesPerSecond, oneIn: 1}
@@ -67,10 +71,12 @@ func (b *budget) second(took time.Duration) {
 		}
 	}
 	switch {
-	case oneIn > 1 && b.oneIn == 1:
+	case oneIn > 1 && !b.sampled:
+		b.sampled = true
 		b.e.counts.setState(stateSampled)
 		b.e.log().Warn("Events exceed the budget; one in so many is delivered.", zap.Int("one_in", oneIn), zap.Float64("events_per_second", rate))
-	case oneIn == 1 && b.oneIn > 1:
+	case part <= calm && b.sampled: // near the budget it would be said again and again
+		b.sampled = false
 		b.e.counts.setState(stateAll)
 		b.e.log().Info("Events are within the budget again.")
 	}

@@ -45,7 +45,7 @@ func (t *logsTask) run(ctx context.Context, e *env) error {
 	defer e.attached(s)()
 	t.trace.Logs.joins().check(e, s)
 	b := newBatch(batchSize, func(all []logged) {
-		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
+		deliver(ctx, e, uint64(len(all)), func(ctx context.Context, next any) error {
 			return next.(consumer.Logs).ConsumeLogs(ctx, t.logs(e, all))
 		})
 	})

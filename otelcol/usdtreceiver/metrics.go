@@ -81,22 +81,38 @@ func (t *metricsTask) run(ctx context.Context, e *env) error {
 		return ended(ctx, err, s.Close())
 	}
 	rest := newOthers(e, delta)
+	var counted, handedOn uint64 // events until now
 	give := func() error {
 		now := time.Now()
 		groups, err := read()
 		rest.see(groups)
 		t.units.learn(s, groups)
-		if len(groups) > 0 {
-			deliver(ctx, e, len(groups), func(ctx context.Context, next any) error {
-				return next.(consumer.Metrics).ConsumeMetrics(ctx, t.metrics(e, groups, begun, now))
-			})
+		events := eventsIn(groups)
+		lost := events
+		if !delta { // what is refused comes again
+			counted, lost = events, 0
+		}
+		if len(groups) > 0 && deliver(ctx, e, lost, func(ctx context.Context, next any) error {
+			return next.(consumer.Metrics).ConsumeMetrics(ctx, t.metrics(e, groups, begun, now))
+		}) {
+			handedOn = counted
 		}
 		if delta {
 			begun = now
 		}
 		return err
 	}
-	return every(ctx, s, cmp.Or(t.trace.Metrics.Interval, defaultInterval), give)
+	err = every(ctx, s, cmp.Or(t.trace.Metrics.Interval, defaultInterval), give)
+	e.counts.refused.Add(counted - handedOn)
+	return err
+}
+
+// eventsIn returns how many events groups have.
+func eventsIn(groups []total.Group) (n uint64) {
+	for i := range groups {
+		n += groups[i].Count
+	}
+	return n
 }
 
 // every calls give at intervals until s is done, and then once more for the events since the last time.

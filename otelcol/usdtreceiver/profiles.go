@@ -61,7 +61,7 @@ func (t *profilesTask) run(ctx context.Context, e *env) error {
 		rest.see(groups)
 		t.units.learn(s, groups)
 		if len(groups) > 0 {
-			deliver(ctx, e, len(groups), func(ctx context.Context, next any) error {
+			deliver(ctx, e, eventsIn(groups), func(ctx context.Context, next any) error {
 				return next.(xconsumer.Profiles).ConsumeProfiles(ctx, t.profiles(e, groups, begun, now))
 			})
 		}

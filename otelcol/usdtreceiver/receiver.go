@@ -101,19 +101,27 @@ func (t *Trace) title() string {
 	return t.Metrics.Start
 }
 
-// deliver hands data on. An error that is not permanent, as of a full queue, is waited for; meanwhile
-// the kernel's buffer fills, and what it drops is counted as lost.
-func deliver(ctx context.Context, e *env, n int, consume func(ctx context.Context, next any) error) {
+// deliver hands data on, in which so many events are lost if it is refused. An error that is not permanent,
+// as of a full queue, is waited for; meanwhile the kernel's buffer fills, and what it drops is counted as
+// lost. Once a trace has been told to end, it does not wait again: there may be much to hand on.
+func deliver(ctx context.Context, e *env, events uint64, consume func(ctx context.Context, next any) error) (done bool) {
+	if e.hopeless.Load() {
+		e.counts.refused.Add(events)
+		return false
+	}
 	err := e.consume(ctx, consume)
 	deadline := time.Now().Add(patience)
 	for wait := 10 * time.Millisecond; err != nil && !consumererror.IsPermanent(err) && time.Now().Before(deadline); wait = min(2*wait, time.Second) {
 		time.Sleep(min(wait, time.Until(deadline)))
 		err = e.consume(ctx, consume)
 	}
-	if err != nil {
-		e.counts.refused.Add(uint64(n))
-		e.log().Warn("The pipeline refused data.", zap.Error(err), zap.Int("items", n))
+	if err == nil {
+		return true
 	}
+	e.hopeless.Store(ctx.Err() != nil && !consumererror.IsPermanent(err))
+	e.counts.refused.Add(events)
+	e.log().Warn("The pipeline refused data.", zap.Error(err), zap.Uint64("events", events))
+	return false
 }
 
 // patience is how long a pipeline may refuse data.

@@ -50,6 +50,7 @@ func (r *running) session(ctx context.Context) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e.counts.setState(stateAll)
+	e.hopeless.Store(false)
 	e.stop = cancel
 	err := r.task.run(inner, e)
 	wait := retry
@@ -101,6 +102,7 @@ type env struct {
 	total     atomic.Pointer[allowance] // of all traces of the receiver
 	stop      context.CancelCauseFunc   // of the session
 	opened    atomic.Int64              // nanoseconds of processor time that opening it took
+	hopeless  atomic.Bool               // the session is to end, and the pipeline refuses what it has
 
 	mu   sync.RWMutex // held while to is in use
 	to   *outlet

@@ -74,7 +74,7 @@ type spanBatch struct {
 
 func (t *Trace) newSpanBatch(ctx context.Context, e *env) *spanBatch {
 	b := &spanBatch{batch: newBatch(batchSize, func(all []*span) {
-		deliver(ctx, e, len(all), func(ctx context.Context, next any) error {
+		deliver(ctx, e, uint64(len(all)), func(ctx context.Context, next any) error {
 			return next.(consumer.Traces).ConsumeTraces(ctx, t.spans(e, all))
 		})
 	})}
