@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // newOtelCommand returns the command that prints what the OpenTelemetry Collector needs to do
@@ -90,6 +92,9 @@ func otelConfig(args []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := otelRefuses(d, opts, d.traces(probes)); err != nil {
+		return "", err
+	}
 	does, err := otelDoes(d, probes)
 	if err != nil {
 		return "", err
@@ -113,6 +118,38 @@ func otelConfig(args []string) (string, error) {
 	}
 	add("%s", does.line)
 	return strings.Join(out, "\n") + "\n", nil
+}
+
+// otelInterval and otelAround are bounds of the receiver, minInterval and mostAround there.
+const (
+	otelInterval = 10 * time.Millisecond
+	otelAround   = 10_000
+)
+
+// otelRefuses returns what the receiver would refuse, and what tracing would find only later.
+func otelRefuses(d deed, opts *attach.Options, probes []string) error {
+	for _, probe := range probes {
+		if _, err := selector.Parse(probe); err != nil {
+			return err
+		}
+	}
+	interval, events := d.every(), new(attach.EventOptions)
+	switch d := d.(type) {
+	case *profiling:
+		interval = d.interval
+	case *snapshots:
+		o := d.options()
+		if events.On = o.On; max(o.Before, o.After) > otelAround {
+			return fmt.Errorf("the receiver keeps %d events before and after one at most", otelAround)
+		}
+	}
+	if interval > 0 && interval < otelInterval {
+		return fmt.Errorf("--interval: the receiver delivers each %v at most", otelInterval)
+	}
+	if err := events.Validate(opts); err != nil {
+		return openError(err)
+	}
+	return nil
 }
 
 // otelDeed is what becomes of events.
@@ -156,26 +193,26 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 	default:
 		return does, errors.New("the receiver counts, adds up and prints: otel is for print, snapshot, count, stats, hist, latency and profile")
 	}
-	if does.probes && s.value != "" {
-		add("value", s.value)
-		var show []string
-		for _, name := range s.shown.Names {
-			switch name {
-			case "sum", "avg":
-				name = "sum" // the count is there
-			case "min", "max":
-			case "count", "rate":
+	var show []string
+	for _, name := range s.shown.Names {
+		switch name {
+		case "sum", "avg":
+			name = "sum" // the count is there
+		case "min", "max":
+		case "count", "rate":
+			continue
+		default:
+			if len(s.shown.Percents) > 0 && name[0] == 'p' { // the histogram has it
 				continue
-			default:
-				if len(s.shown.Percents) > 0 && name[0] == 'p' { // the histogram has it
-					continue
-				}
-				return does, fmt.Errorf("the receiver does not compute %s: --show sum,min,max and --hist become metrics", name)
 			}
-			if !slices.Contains(show, name) {
-				show = append(show, name)
-			}
+			return does, fmt.Errorf("the receiver does not compute %s: --show sum,min,max and --hist become metrics", name)
 		}
+		if !slices.Contains(show, name) {
+			show = append(show, name)
+		}
+	}
+	if does.probes && s.value != "" { // latencies have all
+		add("value", s.value)
 		if s.shown.Hist || len(s.shown.Percents) > 0 {
 			show = append(show, "histogram")
 		}
