@@ -6,14 +6,13 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/receiver"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
-	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -108,43 +107,37 @@ func otelConfig(args []string) (string, error) {
 		out = append(out, begin+fmt.Sprintf(format, args...))
 	}
 	if does.probes {
-		add("probes: %s", quoted(probes))
+		add("probes: %s", receiver.Quoted(probes))
 	}
-	if target := otelTarget(&opts.Target); target != "" {
+	if target := receiver.Target(&opts.Target); target != "" {
 		add("target: {%s}", target)
 	}
 	if f.where != "" {
-		add("where: %s", quoted(f.where))
+		add("where: %s", receiver.Quoted(f.where))
 	}
 	add("%s", does.line)
 	return strings.Join(out, "\n") + "\n", nil
 }
 
-// otelInterval and otelAround are bounds of the receiver, minInterval and mostAround there.
-const (
-	otelInterval = 10 * time.Millisecond
-	otelAround   = 10_000
-)
-
 // otelRefuses returns what the receiver would refuse, and what tracing would find only later.
 func otelRefuses(d deed, opts *attach.Options, probes []string) error {
-	for _, probe := range probes {
-		if _, err := selector.Parse(probe); err != nil {
-			return err
-		}
-	}
 	interval, events := d.every(), new(attach.EventOptions)
 	switch d := d.(type) {
 	case *profiling:
 		interval = d.interval
 	case *snapshots:
 		o := d.options()
-		if events.On = o.On; max(o.Before, o.After) > otelAround {
-			return fmt.Errorf("the receiver keeps %d events before and after one at most", otelAround)
+		if events.On = o.On; max(o.Before, o.After) > receiver.Around {
+			return fmt.Errorf("the receiver keeps %d events before and after one at most", receiver.Around)
 		}
 	}
-	if interval > 0 && interval < otelInterval {
-		return fmt.Errorf("--interval: the receiver delivers each %v at most", otelInterval)
+	if interval > 0 && interval < receiver.Interval {
+		return fmt.Errorf("--interval: the receiver delivers each %v at most", receiver.Interval)
+	}
+	for _, probe := range probes {
+		if _, err := selector.Parse(probe); err != nil {
+			return err
+		}
 	}
 	if err := events.Validate(opts); err != nil {
 		return openError(err)
@@ -161,7 +154,7 @@ type otelDeed struct {
 // otelDoes returns what the receiver does instead of a deed.
 func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 	var metrics []string
-	add := func(name string, value any) { metrics = append(metrics, name+": "+quoted(value)) }
+	add := func(name string, value any) { metrics = append(metrics, name+": "+receiver.Quoted(value)) }
 	var s *sums
 	switch d := d.(type) {
 	case *profiling:
@@ -171,7 +164,7 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 		return otelDeed{"logs: {}", true}, nil
 	case *snapshots:
 		o := d.options()
-		line := fmt.Sprintf("logs: {snapshot: {on: %s, before: %d, after: %d, every: %s}}", quoted(o.On), o.Before, o.After, quoted(o.Every.String()))
+		line := fmt.Sprintf("logs: {snapshot: {on: %s, before: %d, after: %d, every: %s}}", receiver.Quoted(o.On), o.Before, o.After, receiver.Quoted(o.Every.String()))
 		return otelDeed{line, true}, nil
 	case *counting:
 		s, does.probes = &d.sums, true
@@ -249,7 +242,7 @@ func otelProfiles(d *profiling, probes []string) (string, error) {
 	var out []string
 	add := func(name string, value any, given bool) {
 		if given {
-			out = append(out, name+": "+quoted(value))
+			out = append(out, name+": "+receiver.Quoted(value))
 		}
 	}
 	add("value", d.weight, d.weight != "")
@@ -260,49 +253,4 @@ func otelProfiles(d *profiling, probes []string) (string, error) {
 	add("max_groups", d.maxGroups, d.maxGroups > 0)
 	add("interval", d.interval.String(), d.interval > 0)
 	return "profiles: {" + strings.Join(out, ", ") + "}", nil
-}
-
-// otelTarget returns the processes that are traced.
-func otelTarget(t *attach.Target) string {
-	var out []string
-	add := func(name string, value any, given bool) {
-		if given {
-			out = append(out, name+": "+quoted(value))
-		}
-	}
-	if len(t.PIDs) > 0 {
-		out = append(out, "pids: "+strings.ReplaceAll(fmt.Sprint(t.PIDs), " ", ", "))
-	}
-	add("children", t.Children, t.Children)
-	add("comm", t.Comm, t.Comm != "")
-	add("exe", t.Exe, t.Exe != "")
-	add("cgroup", t.Cgroup, t.Cgroup != "")
-	add("container", t.Container, t.Container != "")
-	add("pod", t.Pod, t.Pod != "")
-	return strings.Join(out, ", ")
-}
-
-// plain leaves characters as they are that JSON for pages escapes.
-var plain = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", "$", "$$")
-
-// quoted returns a text, a list of texts or a number as JSON has it, which YAML understands as well;
-// the collector takes a $ for a variable unless it is doubled.
-func quoted(value any) string {
-	var out []byte
-	switch v := value.(type) {
-	case string:
-		out = printable.AppendString(nil, v)
-	case []string:
-		out = append(out, '[')
-		for i, text := range v {
-			if i > 0 {
-				out = append(out, ", "...)
-			}
-			out = printable.AppendString(out, text)
-		}
-		out = append(out, ']')
-	default:
-		out = fmt.Append(nil, v)
-	}
-	return plain.Replace(string(out))
 }
