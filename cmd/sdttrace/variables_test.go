@@ -28,6 +28,8 @@ func TestVariables(t *testing.T) {
 		{"clang -g -O0", "20", "req.path,req.own.port,req.own.load,req.last,req.mode,n,sum,f,total"},
 		{"gcc -g -O0 -gsplit-dwarf", "16", names},
 		{"gcc -gdwarf-4 -O2", "17", "req.path,req.own.port,req.own.load,req.last,req.mode,sum,total"},
+		{"gcc -gdwarf-4 -O2 -gsplit-dwarf", "17", "req.path,req.own.port,req.own.load,req.last,req.mode,sum,total"},
+		{"clang -gdwarf-4 -O2 -gsplit-dwarf", "19", "req.path,req.own.port,req.mode,total"},
 		{"gcc -g -O2", "19", "sum,total"},
 		{"clang -g -O2", "19", "req.path,req.own.port,req.mode,total"},
 	} {

@@ -286,6 +286,8 @@ func (u *OptionUse) seeVariables(sc *Schema, p *reader.Probe) {
 		case u.noVariable[i] != nil:
 		case j >= 0:
 			u.noVariable[i] = fmt.Errorf("%s: %w", site.Name(p), lacks)
+		case p.Target != nil && p.Source == nil && p.Target.Typed != nil && !p.Target.Typed.Known && p.Target.Typed.Err != nil:
+			u.noVariable[i] = fmt.Errorf("%s: %w", site.Name(p), p.Target.Typed.Err)
 		case p.Target != nil && p.Source == nil && (p.Target.Typed == nil || !p.Target.Typed.Known):
 			u.noVariable[i] = fmt.Errorf("%s has no debugging information that names its arguments: it has arg0, arg1 and so on, and retval", site.Name(p))
 		}

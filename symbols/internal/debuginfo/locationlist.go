@@ -17,11 +17,11 @@ func (d *Info) expression(u *unit, v value, addr uint64) ([]byte, error) {
 		}
 	}
 	s, list := &d.loclists, d.locationList
-	if u.enc.version < 5 && d.apart {
-		return nil, errComplex // GNU's lists of locations, before DWARF 5 had some
-	}
 	if u.enc.version < 5 {
 		s, list = &d.loc, d.oldLocationList
+		if d.apart {
+			list, off = d.splitLocationList, off+u.locBase
+		}
 	}
 	b := buffer{data: s.read(make([]byte, 64<<10), off), bo: d.bo}
 	if code := list(u, &b, addr); code != nil {
@@ -55,6 +55,34 @@ func (d *Info) locationList(u *unit, b *buffer, addr uint64) (other []byte) {
 		}
 	}
 	return other
+}
+
+// splitLocationList returns the expression for addr in a list of .debug_loc.dwo, before DWARF 5:
+// https://gcc.gnu.org/wiki/DebugFission, "Location Lists". Lengths and offsets have four bytes there.
+func (d *Info) splitLocationList(u *unit, b *buffer, addr uint64) []byte {
+	base := u.low
+	for !b.failed && len(b.data) > 0 {
+		var r extent
+		switch b.u8() {
+		case 1: // DW_LLE_GNU_base_address_selection_entry
+			base = d.addressAt(u, b.uleb())
+			continue
+		case 2: // DW_LLE_GNU_start_end_entry
+			r = extent{d.addressAt(u, b.uleb()), d.addressAt(u, b.uleb())}
+		case 3: // DW_LLE_GNU_start_length_entry
+			r.low = d.addressAt(u, b.uleb())
+			r.high = r.low + uint64(b.u32())
+		case 4: // DW_LLE_GNU_offset_pair_entry
+			r = extent{base + uint64(b.u32()), base + uint64(b.u32())}
+		default: // DW_LLE_GNU_end_of_list_entry
+			return nil
+		}
+		code := b.take(uint64(b.u16()))
+		if addr >= r.low && addr < r.high && !b.failed {
+			return code
+		}
+	}
+	return nil
 }
 
 // oldLocationList returns the expression for addr in a list of .debug_loc (DWARF 4, section 2.6.2).

@@ -29,7 +29,7 @@ type Splits struct {
 	// Package returns the .dwp file, nil if there is none.
 	Package func() *safeelf.File
 
-	said  atomic.Bool // whether a file was not found
+	first atomic.Pointer[error] // why the first file that could not be read was not
 	open  sync.Once
 	pack  *Info  // of the package, nil if there is none
 	index []byte // of the package
@@ -88,12 +88,9 @@ func (d *Info) split(u *unit, sk *skeleton) (*Info, *unit, int64, error) {
 			err = errNoUnit
 		}
 	}
-	if d.splits.said.Swap(true) {
-		err = nil // one file is named
-	} else {
-		err = fmt.Errorf("-gsplit-dwarf has put functions into files of their own, such as %s: %w", join(dir, name), err)
-	}
-	return nil, nil, 0, err
+	err = fmt.Errorf("-gsplit-dwarf has put functions into files of their own, such as %s: %w", join(dir, name), err)
+	d.splits.first.CompareAndSwap(nil, &err)
+	return nil, nil, 0, *d.splits.first.Load() // one file is named
 }
 
 // openSplit opens a file with functions of units that d has skeletons of.

@@ -39,6 +39,7 @@ type listedFunction struct {
 	Variables []listedVariable `json:"variables,omitempty"`
 
 	line, kernel bool
+	lacking      string // why variables are missing
 }
 
 // listedVariable is a variable in scope at a line.
@@ -109,7 +110,22 @@ func (f *listedFunction) variables() string {
 		}
 		all = append(all, printable.String(text))
 	}
-	return cmp.Or(strings.Join(all, ", "), "-")
+	return cmp.Or(strings.Join(all, ", "), f.lacking, "-")
+}
+
+// lacking returns why the variables at a site are missing, "" if nothing is known to be.
+func lacking(p *reader.Probe) string {
+	var err error
+	switch {
+	case p.Source != nil:
+		err = p.Source.Err
+	case p.Target != nil && p.Target.Typed != nil:
+		err = p.Target.Typed.Err
+	}
+	if err == nil {
+		return ""
+	}
+	return printable.String("(" + err.Error() + ")")
 }
 
 // selector names the function, and no other, for sdttrace.
@@ -155,6 +171,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 		}
 		if l.Verbose {
 			f.Variables = variablesOf(p)
+			f.lacking = lacking(p)
 		}
 		if p.Live != nil {
 			f.Address = p.Live.Address

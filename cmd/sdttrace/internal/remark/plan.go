@@ -159,6 +159,9 @@ func printSome(w io.Writer, plan attach.Plan, fate string, all, verbose bool) {
 		for _, err := range s.Uncomputed {
 			add(s, err.Error())
 		}
+		if p := &s.Probe; all && s.Reason == nil && p.Target != nil && p.Target.Typed != nil && !p.Target.Typed.Known && p.Target.Typed.Err != nil {
+			add(s, fmt.Sprintf("its arguments have no names: %v", p.Target.Typed.Err))
+		}
 		for _, n := range s.Notes {
 			if all && (verbose || !strings.HasPrefix(n, internals)) {
 				add(s, n)
