@@ -127,7 +127,7 @@ func testFirstLook(t *testing.T, p *postgres) {
 	}
 }
 
-// testWaiter reads in JSON what a connection waits for, and in which statement.
+// testWaiter reads in JSON what a connection waits for, and in which statement, in each protocol.
 func testWaiter(t *testing.T, p *postgres) {
 	var out, said tracee.Output
 	cmd := exec.Command(needs.Build(t, "cmd/sdttrace"), "--json", "--exe", p.server, "postgresql:statement__status", "postgresql:lock__wait__start")
@@ -137,13 +137,22 @@ func testWaiter(t *testing.T, p *postgres) {
 	}
 	defer cmd.Process.Kill()
 	said.Await(t, "Ctrl-C ends")
-	p.waitForLock()
+	modes := []string{"simple", "extended", "prepared"}
+	for _, mode := range modes {
+		script := filepath.Join(p.dir, mode+".sql")
+		if err := os.WriteFile(script, []byte("select '"+mode+"' from pgbench_history limit 1;\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p.waitForLockBy(p.clientCommand("pgbench", "-n", "-M", mode, "-f", script, "-t", "1"))
+	}
 	p.settled()
 	cmd.Process.Signal(syscall.SIGINT)
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &said)
 	}
-	if want := `"type":0,"mode":1,"waits_for":"relation \d+ of database \d+","statement":"select count\(\*\) from pgbench_history"}}\n`; !regexp.MustCompile(want).MatchString(out.String()) {
-		t.Errorf("got %s, want %s", &out, want)
+	for _, mode := range modes {
+		if want := `"type":0,"mode":1,"waits_for":"relation \d+ of database \d+","statement":"select '` + mode + `' from pgbench_history limit 1;"}}\n`; !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("got %s, want %s", &out, want)
+		}
 	}
 }

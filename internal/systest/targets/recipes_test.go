@@ -248,6 +248,12 @@ func TestRecipes(t *testing.T) {
 // waitForLock makes one connection wait for a lock that another holds until then.
 func (p *postgres) waitForLock() {
 	p.t.Helper()
+	p.waitForLockBy(p.clientCommand("psql", "-qX", "-c", "select count(*) from pgbench_history"))
+}
+
+// waitForLockBy is waitForLock with a client of its own, whose statement reads pgbench_history.
+func (p *postgres) waitForLockBy(waiter *exec.Cmd) {
+	p.t.Helper()
 	holder := p.clientCommand("psql", "-qX")
 	commands, err := holder.StdinPipe()
 	if err != nil {
@@ -256,7 +262,6 @@ func (p *postgres) waitForLock() {
 	if err := holder.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	waiter := p.clientCommand("psql", "-qX", "-c", "select count(*) from pgbench_history")
 	ended := func(which string, cmd *exec.Cmd) {
 		if err := cmd.Wait(); err != nil {
 			p.t.Errorf("%s a lock: %v", which, err)

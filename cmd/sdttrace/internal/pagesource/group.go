@@ -14,7 +14,8 @@ import (
 var statements = []string{"query", "statement", "sql"}
 
 // group returns the text by which the times of pairs are added up: of the key that belongs to the
-// span, or else of the first text that the start has, or the end. It is empty if there is none.
+// span, or else of the first text that the start has, or the end. It is empty if there is none, and "" in quotes
+// for a text without characters.
 func (f *Filler) group(pair *attach.SpanPair, end *event.Event) string {
 	args := slices.Concat(pair.Start.Args, end.Args)
 	key := ""
@@ -48,6 +49,9 @@ func (f *Filler) group(pair *attach.SpanPair, end *event.Event) string {
 	}
 	if by := fold.Of(function); ofText && by != nil {
 		text = string(by.Append(nil, []byte(text)))
+	}
+	if text == "" {
+		return `""`
 	}
 	return text
 }
