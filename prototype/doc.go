@@ -23,6 +23,7 @@
 //	PROVIDER:NAME(TYPE ARGUMENT, …)
 //	typedef TYPE NAME
 //	enum NAME { NAME, NAME = VALUE, … }
+//	text PROVIDER:NAME ARGUMENT SYMBOL, a variable that points to it; NAME may have '*'
 //	silent PROVIDER:NAME why a probe may never fire; NAME may have '*'
 //	note FILE PROVIDER:NAME when the probes of a version fire; both may have '*'
 //	danger FILE PROVIDER:NAME NAME why tracing both harms FILE, which may have '*'

@@ -116,7 +116,7 @@ func (p *parser) declaration() error {
 	}
 	first, line := p.tok.text, p.tok.line
 	if !isName(first) {
-		return p.wrong("PROVIDER:NAME(…), typedef, enum, silent, note, danger, say or page")
+		return p.wrong("PROVIDER:NAME(…), typedef, enum, text, silent, note, danger, say or page")
 	}
 	if err := p.advance(); err != nil {
 		return err
@@ -129,6 +129,8 @@ func (p *parser) declaration() error {
 		err = p.typedef()
 	case first == "enum":
 		err = p.enum()
+	case first == "text":
+		err = p.variable(line)
 	case first == "silent":
 		err = p.silent(line)
 	case first == "note":

@@ -88,3 +88,25 @@ func TestSayings(t *testing.T) {
 		}
 	}
 }
+
+// TestVariables reads texts to which variables of programs point.
+func TestVariables(t *testing.T) {
+	table, err := prototype.Parse("mine", []byte("text p:w* who current_user\ntext p:x what current\np:wait(int n)\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, over := range []*prototype.Table{table, prototype.Known().With(table)} {
+		if d := cmp.Diff([]prototype.Variable{{Name: "who", Symbol: "current_user"}}, over.Variables("p", "wait")); d != "" || over.Variables("p", "other") != nil || over.Variables("q", "wait") != nil {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	}
+	if got := table.Of("p", "wait")[0].WithText("who").String(); got != "p:wait(int n, char *who)" {
+		t.Errorf("with a text it is %s", got)
+	}
+	for _, wrong := range []string{"text", "text p:x", "text p:x name", "text p name symbol", "text p:x arg1 symbol", "text p:x name -1", "text p:x name symbol more"} {
+		var syntax *prototype.SyntaxError
+		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}

@@ -11,13 +11,14 @@ import (
 // Table has the prototypes of probes. The nil Table has none. Any number of
 // goroutines may use a Table.
 type Table struct {
-	probes  map[probe][]Prototype
-	silent  []silence
-	dangers []danger
-	says    []saying
-	looks   []look
-	lines   []*Prototype // in their order, for Prototypes
-	over    *Table       // has what this one lacks; nil if nothing does
+	probes    map[probe][]Prototype
+	silent    []silence
+	dangers   []danger
+	says      []saying
+	looks     []look
+	variables []variable
+	lines     []*Prototype // in their order, for Prototypes
+	over      *Table       // has what this one lacks; nil if nothing does
 	// provider returns the table of a provider, of Known's table; nil of others. Programs
 	// that do not call Known do not contain its files.
 	provider func(name string) *Table
@@ -34,7 +35,7 @@ func (t *Table) With(other *Table) *Table {
 	case t == nil:
 		return other
 	}
-	return &Table{probes: other.probes, silent: other.silent, dangers: other.dangers, says: other.says, looks: other.looks, lines: other.lines, provider: other.provider, over: chain(other.over, t)}
+	return &Table{probes: other.probes, silent: other.silent, dangers: other.dangers, says: other.says, looks: other.looks, variables: other.variables, lines: other.lines, provider: other.provider, over: chain(other.over, t)}
 }
 
 func chain(t, below *Table) *Table {

@@ -182,7 +182,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	ofSite := func(a notes.Arg) bool { return a.Symbol != "" }
 	oneProbe := func(t StringArg) bool { return t.probes != nil }
 	ofProbe := func(name string) bool { return strings.Contains(name, ":") }
-	if !slices.ContainsFunc(b.Strings, oneProbe) && !slices.ContainsFunc(b.Follow, ofProbe) && (p.Kind.InKernel() || !slices.ContainsFunc(p.Arguments(), ofSite)) {
+	if !slices.ContainsFunc(b.Strings, oneProbe) && !slices.ContainsFunc(b.Follow, ofProbe) && (p.Kind.InKernel() || !slices.ContainsFunc(p.Arguments(), ofSite) && len(b.Prototypes.Variables(p.Provider, p.Name)) == 0) {
 		if b.schemas == nil {
 			b.schemas = map[schemaKey]*Schema{}
 		}

@@ -19,8 +19,7 @@ var errTooMany = fmt.Errorf("more than %d arguments need a read of their own", r
 
 // bindNote reads the arguments of a probe that has only a note, and names the known ones.
 func (b *Binder) bindNote(sc *Schema, s *site.Site, regs *operand.Registers) {
-	args := s.Probe.Arguments()
-	known := b.known(&s.Probe)
+	args, known := b.variables(s, s.Probe.Arguments(), b.known(&s.Probe))
 	for i, a := range args {
 		sc.Fields = append(sc.Fields, shape.Field{Name: shape.ArgName(i), Kind: kindOf(a)})
 	}

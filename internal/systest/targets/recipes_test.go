@@ -187,10 +187,13 @@ func TestRecipes(t *testing.T) {
 	k.cook("sql(query)", 0, "", bench, `^ *40  "UPDATE pgbench_tellers SET tbalance = tbalance \+ \? WHERE tid = \?"$`)
 	k.cook("UPDATE*", 0, "", bench, `^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET `)
 	k.cook("query__done", 0, "", bench, `^[0-9:.]+ +\d{3,} `)
-	k.cook("--slower", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
+	k.cook("query__done --slower", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
 		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\dms|\d+(\.\d+)?s) postgresql:query__start query="select pg_sleep\(0.1\)" -> postgresql:query__done$`)
 	k.cook("transaction__", 0, "", bench, `^ *\d\d+  "postgresql:transaction__start"$`, `^ *\d\d+  "postgresql:transaction__commit"$`)
-	k.cook("lock__wait__done", 0, "", p.waitForLock, `^[0-9:.]+ +\d+ `)
+	k.cook("lock__wait__done --slower", 0, "", p.waitForLock,
+		` postgresql:lock__wait__start waits_for="relation \d+ of database \d+" mode=AccessShareLock statement="select count\(\*\) from pgbench_history" -> postgresql:lock__wait__done$`,
+		`^\tPostgresMain \(postgres\+0x[0-9a-f]+\)$`)
+	k.cook("sql(statement)", 0, "", p.waitForLock, `^ *1 .* "select count\(\*\) from pgbench_history"$`)
 	k.cook("timeline", 0, "", bench)
 	k.checkTimeline("bank.pftrace")
 	k.cook("--stack=dwarf postgresql", 0, "", p.waitForLock, `postgresql:lock__wait__start `, `^\tPostgresMain \(postgres\+0x[0-9a-f]+\)$`)

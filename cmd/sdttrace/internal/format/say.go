@@ -32,9 +32,13 @@ func (m *Meanings) keep(known *meaning, ev *event.Event) {
 
 // say returns texts for an event, and the arguments that they do not stand for.
 func (m *Meanings) say(known *meaning, ev *event.Event) (texts, rest []event.Arg) {
-	named := map[string]bool{}
+	named, unset := map[string]bool{}, map[string]bool{}
 	for i := range known.says {
 		s := &known.says[i]
+		own := argOf(ev.Args, s.Name)
+		if own != nil && own.Value != nil && needsOf(known.says[i:i+1]) == nil {
+			continue // a variable of the program has it
+		}
 		if is := argOf(ev.Args, s.When); s.When != "" && (is == nil || textOf(is) != s.Is) {
 			continue
 		}
@@ -54,6 +58,7 @@ func (m *Meanings) say(known *meaning, ev *event.Event) (texts, rest []event.Arg
 		})
 		if whole {
 			named[s.When] = true
+			unset[s.Name] = own != nil && own.Value == nil
 			texts = append(texts, event.Arg{Name: s.Name, Value: text})
 		}
 	}
@@ -61,7 +66,7 @@ func (m *Meanings) say(known *meaning, ev *event.Event) (texts, rest []event.Arg
 		return nil, ev.Args
 	}
 	return texts, slices.DeleteFunc(slices.Clone(ev.Args), func(a event.Arg) bool {
-		return named[a.Name] || len(named) > 0 && known.replaced[a.Name]
+		return named[a.Name] || unset[a.Name] || len(named) > 0 && known.replaced[a.Name]
 	})
 }
 

@@ -33,9 +33,15 @@ func TestSay(t *testing.T) {
 		}
 		return show(pid, "postgresql", "lock__wait__start", lock, args...)
 	}
+	own := func(statement any) string { // of process 8, where a variable may have it
+		args := []event.Arg{{Name: "type", Value: uint64(5)}, {Name: "mode", Value: int64(5)}, {Name: "field1", Value: uint64(9)}, {Name: "statement", Value: statement}}
+		return show(8, "postgresql", "lock__wait__start", lock, args...)
+	}
 	for what, c := range map[string]struct{ got, want string }{
 		"without a statement":        {wait(7, 5, 99, 0, 0, 0), `waits_for="transaction 99" mode=ShareLock`},
 		"a statement":                {show(8, "postgresql", "statement__status", "8@%rdi", event.Arg{Name: "status", Value: "lock a"}) + " " + wait(8, 0, 5, 16384, 0, 0) + " " + wait(7, 4, 5, 2, 3, 4), `status="lock a" waits_for="relation 16384 of database 5" statement="lock a" mode=ShareLock waits_for="tuple (3,4) of relation 2 of database 5" mode=ShareLock`},
+		"a statement of its own":     {wait(8, 5, 99) + " " + own("lock b"), `waits_for="transaction 99" statement="lock a" mode=ShareLock waits_for="transaction 9" mode=ShareLock statement="lock b"`},
+		"no statement of its own":    {own(nil), `waits_for="transaction 9" statement="lock a" mode=ShareLock`},
 		"a kind that no version has": {wait(7, 77, 1, 2, 3, 4), `type=77 mode=ShareLock field1=1 field2=2 field3=3 field4=4`},
 		"a method": {show(1, "hotspot", "method__entry", "-8@%rdi 8@%rsi -4@%edx 8@%rcx -4@%r8d 8@%r9 -4@%eax",
 			event.Arg{Name: "thread", Value: int64(1)}, event.Arg{Name: "class", Value: "java/util/Map$Entry"}, event.Arg{Name: "method", Value: "of"}, event.Arg{Name: "signature", Value: "(I[[JLjava/lang/String;[Lq/A;Z)V"}),
