@@ -125,17 +125,11 @@ func (kernelCalls) FunctionsOf(fd, most int) (ids []uint32, addresses []uint64, 
 	}{count: uint32(most)}
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	pin.Pin(info)
 	pin.Pin(&ids[0])
 	pin.Pin(&addresses[0])
 	info.ids, info.addresses = uint64(uintptr(unsafe.Pointer(&ids[0]))), uint64(uintptr(unsafe.Pointer(&addresses[0])))
-	attr := struct {
-		fd, size uint32
-		info     uint64
-	}{uint32(fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
-	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
-	if errno != 0 {
-		return nil, nil, errno
+	if err := fill(fd, info); err != nil {
+		return nil, nil, err
 	}
 	if int(info.count) > most {
 		return nil, nil, fmt.Errorf("the link has %d functions, and %d were asked for", info.count, most)
@@ -240,23 +234,13 @@ func infoOf(fd int) (count, pid uint32, err error) {
 	// part of struct bpf_link_info (include/uapi/linux/bpf.h) that is filled for these
 	// links.
 	type linkInfo struct {
-		typ, id, prog, _                      uint32
-		path, offsets, refCtrOffsets, cookies uint64
-		pathSize, count, flags, pid           uint32
+		_                [4]uint32 // type, id, prog_id, padding
+		_                [4]uint64 // path, offsets, ref_ctr_offsets, cookies
+		_, count, _, pid uint32    // path_size, count, flags, pid
 	}
 	info := new(linkInfo)
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	pin.Pin(info)
-	attr := struct {
-		fd, size uint32
-		info     uint64
-	}{uint32(fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
-	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
-	if errno != 0 {
-		return 0, 0, errno
-	}
-	return info.count, info.pid, nil
+	err = fill(fd, info)
+	return info.count, info.pid, err
 }
 
 // multiKernel is what BPF_LINK_CREATE reads for kprobe_multi (include/uapi/linux/bpf.h).
@@ -318,6 +302,13 @@ func (kernelCalls) OpenTracepoint(_ *Group, s *Site) (fd int, err error) {
 // include/uapi/linux/bpf.h).
 func wordsOf(fd int) (*[16]uint64, error) {
 	info := new([16]uint64)
+	err := fill(fd, info)
+	return info, err
+}
+
+// fill has the kernel write what it knows of a link to info, the beginning of struct bpf_link_info. The pin
+// keeps it where it is until the kernel has.
+func fill[T any](fd int, info *T) error {
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	pin.Pin(info)
@@ -326,7 +317,7 @@ func wordsOf(fd int) (*[16]uint64, error) {
 		info     uint64
 	}{uint32(fd), uint32(unsafe.Sizeof(*info)), uint64(uintptr(unsafe.Pointer(info)))}
 	if _, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_OBJ_GET_INFO_BY_FD, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr)); errno != 0 {
-		return nil, errno
+		return errno
 	}
-	return info, nil
+	return nil
 }
