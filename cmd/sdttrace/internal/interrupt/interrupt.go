@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ type Interrupts struct {
 	signals chan os.Signal
 	cancel  context.CancelCauseFunc
 	First   chan struct{} // is closed at the first signal
+	request atomic.Pointer[request]
 
 	mu      sync.Mutex // of what follows
 	last    os.Signal
@@ -194,18 +196,20 @@ func (in *Interrupts) AskedToEnd() {
 	in.asked = max(in.asked, terminated)
 }
 
+// request is what a signal asked for.
+type request struct {
+	at time.Time
+	of Command // that has the signal; nil if sdttrace is to end itself
+}
+
 // Asked returns when a signal asked sdttrace to end; zero before, and while the command runs for which
-// the signal is meant.
+// the signal is meant. It waits for nothing, so that messages about signals can be written meanwhile.
 func (in *Interrupts) Asked() time.Time {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	switch {
-	case !in.ending.IsZero():
-		return in.ending
-	case in.command == nil || in.asked == notAsked || in.command.Running():
+	r := in.request.Load()
+	if r == nil || r.of != nil && r.of.Running() {
 		return time.Time{}
 	}
-	return in.at
+	return r.at
 }
 
 // take acts on a signal.
@@ -218,9 +222,13 @@ func (in *Interrupts) take(sig os.Signal, now time.Time) {
 	in.last, in.at = sig, now
 	switch {
 	case in.command != nil && in.command.Running():
+		if sig != syscall.SIGQUIT {
+			in.request.Store(&request{now, in.command})
+		}
 		in.escalate(sig)
 	case in.ending.IsZero():
 		in.ending = now
+		in.request.Store(&request{at: now})
 		in.cancel(&Cause{sig.(syscall.Signal)})
 		if in.preparing != nil {
 			in.watch(sig.(syscall.Signal), patience)
