@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,8 +54,16 @@ func TestHeadlessExe(t *testing.T) {
 	s := open(t, path+":headless:hit", &attach.Options{Target: attach.Target{Exe: path}})
 	p.Do("0")
 	awaitHeadless(t, p.PID())
+	_, err := attach.Open(t.Context(), []string{path + ":headless:hit"}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	if want := fmt.Sprintf("its other threads can be traced by the file that they run: --exe %s --where 'pid == %d'", path, p.PID()); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("-p: got %v, want %q", err, want)
+	}
+	late := open(t, path+":headless:hit", &attach.Options{Target: attach.Target{Exe: path}, Where: fmt.Sprintf("pid == %d", p.PID())})
 	p.Do("2")
 	p.Do("3")
+	if n := len(drain(t, late)); n != 2 {
+		t.Errorf("that way gives %d events, want 2", n)
+	}
 	var got []any
 	for _, ev := range drain(t, s) {
 		got = append(got, ev.Args[0].Value)

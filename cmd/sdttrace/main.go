@@ -24,8 +24,9 @@ func main() {
 	ctx := interrupt.With(context.Background())
 	asked := interrupt.Of(ctx).Asked
 	code := run(ctx, os.Args[1:], output.Ending(os.Stdout, asked), output.Ending(os.Stderr, asked))
-	if code > exitSignal {
-		interrupt.DieOf(syscall.Signal(code - exitSignal))
+	switch sig := syscall.Signal(code - exitSignal); sig {
+	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP:
+		interrupt.DieOf(sig)
 	}
 	os.Exit(code)
 }

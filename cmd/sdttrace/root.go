@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
@@ -23,7 +24,7 @@ import (
 // Exit codes.
 const (
 	exitDone   = 0
-	exitFailed = 1 // also: nothing matched
+	exitFailed = 1 // also: nothing matched; a command that fails has its own code
 	exitUsage  = 2
 	exitSignal = 128 // plus the signal that came before there was anything to show
 )
@@ -93,7 +94,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if errors.As(err, &interrupted) {
 		return exitSignal + int(interrupted.By)
 	}
-	return exitFailed
+	return command.Code(err, exitFailed)
 }
 
 // report writes a line for each of the errors that are joined, and what helps behind the last.

@@ -65,10 +65,26 @@ func (pid goneError) Unwrap() error { return os.ErrNotExist }
 type Empty int
 
 func (pid Empty) Error() string {
-	if threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", int(pid))); err == nil && len(threads) > 1 {
-		return fmt.Sprintf("process %d shows no memory, since its first thread has ended: its other threads can be traced by the file that they run", int(pid))
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", int(pid)))
+	if err == nil && len(threads) > 1 {
+		how := "the file that they run"
+		if path, err := os.Readlink(fmt.Sprintf("/proc/%s/exe", threads[len(threads)-1].Name())); err == nil {
+			how += fmt.Sprintf(": --exe %s --where 'pid == %d'", path, int(pid))
+		}
+		return fmt.Sprintf("process %d shows no memory, since its first thread has ended: its other threads can be traced by %s", int(pid), how)
+	}
+	if parent := pid.parent(); parent > 0 {
+		return fmt.Sprintf("process %d has ended, and its parent, process %d, has not waited for it", int(pid), parent)
 	}
 	return fmt.Sprintf("process %d has no memory: it is a kernel thread or has ended", int(pid))
+}
+
+// parent returns the parent of a process that has ended, 0 of others.
+func (pid Empty) parent() (parent int) {
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", int(pid))) // it may be gone
+	_, rest, _ := strings.Cut(string(stat), ") Z ")                // man 5 proc_pid_stat: the state, and the parent
+	fmt.Sscan(rest, &parent)
+	return parent
 }
 
 func (pid Empty) Unwrap() error { return os.ErrNotExist }

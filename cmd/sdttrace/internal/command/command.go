@@ -333,10 +333,7 @@ func (c *Command) Finish(ctx context.Context) error {
 		if c.err == nil || c.interrupted(ctx) {
 			return nil
 		}
-		if exit := (*exec.ExitError)(nil); errors.As(c.err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTRAP {
-			return fmt.Errorf("%s: %w: a program that copies its code, as for large pages, copies breakpoints of sdttrace with it", c.Path(), c.err)
-		}
-		return fmt.Errorf("%s: %w", c.Path(), c.err)
+		return &Failure{c.Path(), c.err}
 	}
 	interrupt.Of(ctx).AskedToEnd()
 	c.Signal(syscall.SIGTERM)
