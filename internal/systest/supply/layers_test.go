@@ -127,7 +127,7 @@ cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/spelling internal/typed notes prototype reader total
 cmd/sdttrace/internal/look: attach internal/spelling prototype reader
 cmd/sdttrace/internal/shell:
-cmd/sdttrace/internal/session: attach event internal/selector total
+cmd/sdttrace/internal/session: attach event internal/selector internal/sys total
 cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols
 cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format internal/program internal/sys internal/traps provider reader
 cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs internal/traps reader

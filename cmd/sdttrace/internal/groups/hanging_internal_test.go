@@ -5,13 +5,15 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 )
 
 // TestSayHanging checks that what hangs is said when that changes.
 func TestSayHanging(t *testing.T) {
 	counts, broken := []uint64{0, 2, 2, 1, 0, 0}, errors.New("broken")
 	var told []uint64
-	o := &Output{Interval: time.Second, Hang: func(n uint64) { told = append(told, n) }}
+	o := &Output{Interval: time.Second, pace: session.Pace{Clock: func() time.Duration { return 0 }}, Hang: func(n uint64) { told = append(told, n) }}
 	if err := o.sayHanging(); err != nil { // of sums without starts
 		t.Error(err)
 	}

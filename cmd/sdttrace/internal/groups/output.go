@@ -33,7 +33,8 @@ type Output struct {
 	// Seen is told each time which groups there are; nil if nobody wants to know.
 	Seen func([]total.Group)
 
-	hang   uint64 // what Hang was told last
+	hang   uint64       // what Hang was told last
+	pace   session.Pace // of looks for what hangs
 	to     io.Writer
 	out    *bufio.Writer
 	screen *screen.Screen // nil unless groups are drawn in place
@@ -86,12 +87,15 @@ func (o *Output) sayHanging() error {
 	if o.Waiting == nil {
 		return nil
 	}
-	n, err := o.Waiting(o.Interval)
-	if err == nil && n != o.hang {
-		o.hang = n
-		o.Hang(n)
-	}
-	return err
+	o.pace.Every = o.Interval
+	return o.pace.Do(func() error {
+		n, err := o.Waiting(o.Interval)
+		if err == nil && n != o.hang {
+			o.hang = n
+			o.Hang(n)
+		}
+		return err
+	})
 }
 
 // next reads the groups and writes them, and reports whether somebody still reads the output.

@@ -39,12 +39,17 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 		var told attach.Stats
 		var last time.Time
 		var deep uint64
+		pace := session.Pace{Every: lossPoll}
 		for {
 			select {
 			case <-stop:
 				return
 			case now := <-tick.C:
-				st, err := s.Stats()
+				st, err := told, error(nil)
+				pace.Do(func() error { // it may read tens of thousands of starts
+					st, err = s.Stats()
+					return err
+				})
 				if err != nil || st.Lost == told.Lost && st.Missed == told.Missed || now.Sub(last) < lossEvery {
 					continue // the summary also has the error
 				}
