@@ -21,7 +21,7 @@ func smallPipe(t *testing.T) (r *os.File, w io.Writer, asked *atomic.Pointer[tim
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close(); file.Close() })
-	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil { // Fd makes it one that blocks
+	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil { // Fd makes it one that blocks
 		t.Fatal(err)
 	}
 	asked = new(atomic.Pointer[time.Time])
@@ -42,12 +42,12 @@ func smallPipe(t *testing.T) (r *os.File, w io.Writer, asked *atomic.Pointer[tim
 // that later ones fail at once.
 func TestUnread(t *testing.T) {
 	_, w, asked := smallPipe(t)
-	text := strings.Repeat("x", 10000)
+	text := strings.Repeat("x", 3*os.Getpagesize())
 	done := make(chan error)
 	go func() {
 		n, err := io.WriteString(w, text)
-		if n != 4096 {
-			t.Errorf("wrote %d bytes", n)
+		if n != os.Getpagesize() {
+			t.Errorf("wrote %d bytes, want a page", n)
 		}
 		done <- err
 	}()
