@@ -217,6 +217,20 @@ func TestWaitingOfLatency(t *testing.T) {
 			t.Errorf("%d starts have waited longer than %v, %v, want %d", got, longer, err, want)
 		}
 	}
+	some, err := attach.OpenLatency(t.Context(), "lat:start", "lat:end", &attach.LatencyOptions{Key: []string{"id"}}, &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}, Where: `path == "six"`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer some.Close()
+	for _, command := range []string{"start 6 six", "start 7 seven"} {
+		p.Do("%s", command)
+	}
+	if got, err := some.Waiting(0); got != 1 || err != nil {
+		t.Errorf("with a condition %d starts have waited, %v, want 1", got, err)
+	}
+	if pairs, err := some.Pairs(); err != nil || pairs.Pending != 2 {
+		t.Errorf("counts %+v, %v, want 2 starts without an end", pairs, err)
+	}
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}

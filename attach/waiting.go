@@ -68,7 +68,7 @@ func (p *Pairs) asOf() (uint64, error) {
 
 // Waiting returns how many starts have waited longer than this for their ends: what hangs. Calls that
 // the kernel matches itself are not among them (see [LatencyOptions.MaxPending]), nor starts that
-// come through shared memory or from recordings.
+// come through shared memory or from recordings, or do not pass the conditions that apply to them.
 func (l *Latency) Waiting(longer time.Duration) (uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -122,12 +122,13 @@ func countStarts(m *ebpf.Map) (total uint64, err error) {
 	return total, eachStarts(m, func(_ []byte, starts *query.Starts) { total += starts.Waiting(math.MaxUint64) })
 }
 
-// Waiting returns the number of starts from before a time that wait.
+// Waiting returns the number of starts from before a time that wait. Starts that do not pass the condition are
+// left out.
 func (m *Maps) Waiting(before uint64) (n uint64, err error) {
 	if m.Starts == nil {
 		return 0, nil
 	}
-	err = eachStarts(m.Starts, func(_ []byte, starts *query.Starts) { n += starts.Waiting(before) })
+	err = eachStarts(m.Starts, func(_ []byte, starts *query.Starts) { n += starts.Hanging(before) })
 	return n, err
 }
 

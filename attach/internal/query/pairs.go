@@ -41,6 +41,16 @@ func (s *Starts) Waiting(before uint64) (n uint64) {
 	return n
 }
 
+// Hanging returns how many of them are wanted.
+func (s *Starts) Hanging(before uint64) (n uint64) {
+	for _, at := range s[1:] {
+		if at != 0 && at < before && at>>63 == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 const (
 	StartsAt   = 8
 	StartsSize = StartsAt + 8*MaxWaiting
