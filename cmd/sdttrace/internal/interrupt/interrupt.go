@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -159,12 +161,25 @@ func ErrorOf(ctx context.Context, err error) error {
 // ignored, or this is the first process of a container.
 func DieOf(sig syscall.Signal) {
 	signal.Reset(sig)
-	if signal.Ignored(sig) || os.Getpid() == 1 {
+	if ignored(sig) || os.Getpid() == 1 {
 		return
 	}
 	if syscall.Kill(os.Getpid(), sig) == nil {
 		select {} // the runtime takes the signal in another thread
 	}
+}
+
+// ignored reports whether the kernel ignores a signal, as it does for what a shell without job control starts
+// with &. Package signal no longer knows that once the signal has been asked for.
+func ignored(sig syscall.Signal) bool {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return signal.Ignored(sig)
+	}
+	_, mask, _ := strings.Cut(string(status), "\nSigIgn:\t")
+	mask, _, _ = strings.Cut(mask, "\n")
+	bits, err := strconv.ParseUint(mask, 16, 64)
+	return err == nil && bits>>(sig-1)&1 != 0
 }
 
 // Of returns the interrupts of ctx; without any, it returns ones that
