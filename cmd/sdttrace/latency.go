@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
@@ -46,6 +48,7 @@ type latencies struct {
 	fields format.Fields
 	end    string
 	looked string // the provider whose pair is measured
+	flat   bool   // starts do not nest, see session.Known
 }
 
 func (d *latencies) words(set word.Set) {
@@ -124,11 +127,12 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	if d.looked != "" && !d.quiet {
 		fmt.Fprintf(to.stderr, "sdttrace: latency %s is from %s to %s%s\n", d.looked, d.start, d.end, grouped(d.by))
 	}
-	flat, where := session.Known(d.start, d.end, opts)
+	var where string
+	d.flat, where = session.Known(d.start, d.end, opts)
 	opts = session.Restricted(opts, where)
 	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
-		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Flat: flat, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
+		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Flat: d.flat, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -139,7 +143,7 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	}
 	d.by = d.meanings.Keys(d.by, []string{d.start, d.end})
 	l, err := attach.OpenLatency(ctx, d.start, d.end, &attach.LatencyOptions{
-		Key: d.key, Flat: flat, Bounds: d.shown.Bounds, Also: d.shown.Of("latency"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
+		Key: d.key, Flat: d.flat, Bounds: d.shown.Bounds, Also: d.shown.Of("latency"), By: d.by, MaxGroups: d.maxGroups, Interval: d.intervals(d.interval),
 	}, opts)
 	return l, func() error { return d.print(ctx, l, to) }, err
 }
@@ -154,6 +158,10 @@ func grouped(by []string) string {
 
 // mostWaiting is how many starts that have not ended are shown without --top.
 const mostWaiting = 20
+
+// ended reports whether the process of a start has ended, as workers do that are given the statement of another
+// process: pairs whose starts do not nest end in other ways as well.
+func ended(start attach.Pair) bool { return unix.Kill(start.Start.PID, 0) == unix.ESRCH }
 
 // printSlow writes pairs until there are enough or no more, or at the end the slowest of them; and
 // then the starts that have waited longer for their ends than pairs have to take.
@@ -209,6 +217,11 @@ func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
 		waiting, err := p.Waiting(f.slower.Duration)
 		if !errors.Is(err, attach.ErrClosed) {
 			first = cmp.Or(first, err)
+		}
+		if n := len(waiting); f.flat && f.replayed == nil {
+			if waiting = slices.DeleteFunc(waiting, ended); len(waiting) < n && !f.quiet {
+				fmt.Fprintf(to.stderr, "sdttrace: %s without an end began in processes that have ended\n", format.Many(uint64(n-len(waiting)), "start", "starts"))
+			}
 		}
 		if len(waiting) > 0 && !f.quiet {
 			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", format.Many(uint64(len(waiting)), "start has", "starts have"), f.slower.Duration)

@@ -18,8 +18,10 @@ import (
 func testProtocols(t *testing.T, p *postgres) {
 	script := filepath.Join(p.dir, "protocols.sql")
 	commands := "select pg_sleep(0.001);\nbegin;\ninsert into pgbench_history (tid) values (7);\ncommit;\n"
+	parallel := filepath.Join(p.dir, "parallel.sql")
+	const workers = "set max_parallel_workers_per_gather = 2;\nset parallel_setup_cost = 0;\nset parallel_tuple_cost = 0;\nset min_parallel_table_scan_size = 0;\nselect count(*) from pgbench_accounts;\n"
 	failing := filepath.Join(p.dir, "failing.sql")
-	for file, text := range map[string]string{script: commands, failing: "select 1/0;\nselect 2;\nselect 3/0;\n"} {
+	for file, text := range map[string]string{script: commands, parallel: workers, failing: "select 1/0;\nselect 2;\nselect 3/0;\n"} {
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -56,6 +58,9 @@ func testProtocols(t *testing.T, p *postgres) {
 	fail := func() { p.client("psql", "-qAtX", "-f", failing) }
 	if out, said := measure(fail, "latency", "postgresql", "--slower", "1ns", "--fields", "status"); out != "status=\"select 2;\"\n" || strings.Contains(said, "waited longer") {
 		t.Errorf("with errors: %s%s, want the statement that succeeded, and none that hangs", out, said)
+	}
+	if out, said := measure(func() { p.client("psql", "-qAtX", "-f", parallel) }, "latency", "postgresql", "--slower", "1ns"); strings.Contains(out, "has not ended") || !strings.Contains(said, "without an end began in processes that have ended") {
+		t.Errorf("with parallel workers: %s%s, want none that hangs", out, said)
 	}
 	out, _ := measure(fail, "latency", "postgresql:statement__status", "postgresql:transaction__abort", "--by", "status", "--show", "count")
 	for _, statement := range []string{"select 1/0;", "select 3/0;"} {
