@@ -112,7 +112,7 @@ func testFirstLook(t *testing.T, p *postgres) {
 	if commits["select ? as seventh"] != 7 || commits["commit"] != 9 || commits["select ? as eighth"] != 0 {
 		t.Errorf("shapes of statements that commit are %v, want 7 times select ? as seventh, 8 times commit, and the end of its preparation", commits)
 	}
-	if want := `^waits_for="relation ` + relation + ` of database \d+" statement="(?i:[^"]*pgbench_history[^"]*)" mode=AccessShareLock$`; !regexp.MustCompile(want).MatchString(waits) {
+	if want := `^waits_for="relation ` + relation + ` of database \d+" mode=AccessShareLock statement="(?i:[^"]*pgbench_history[^"]*)"$`; !regexp.MustCompile(want).MatchString(waits) {
 		t.Errorf("the wait for a lock is %q, want %s", waits, want)
 	}
 	for _, probe := range contents.Probes {
