@@ -72,7 +72,7 @@ func TestKernelArguments(t *testing.T) {
 				if err != nil {
 					needPrivileges(t, err)
 					if c.function == "do_mmap" && kind != "kprobe" && strings.Contains(err.Error(), "or that many arguments") {
-						return // more than fit into registers, which trampolines take of later kernels take, on amd64
+						return // it has more than fit into registers, which trampolines of later kernels take on amd64
 					}
 					t.Fatal(err)
 				}
