@@ -90,6 +90,33 @@ func TestSwitchesOfStacks(t *testing.T) {
 	}
 }
 
+// TestStateThreads traces the returns of a function that is left by two functions, of which one keeps
+// the stack pointer and the other one loads it. Their code is that of setjmp and longjmp, and only
+// their names say more.
+func TestStateThreads(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		needs.Skip(t, "needs an amd64 machine: its code is that machine's")
+	}
+	path := build(t, "statethreads.c", "gcc", "-O1")
+	p := start(t, exec.Command(path))
+	p.Do("") // which begins the second coroutine
+	a := openAggregate(t, []string{"uretprobe:" + path + ":work"}, attach.Count(), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
+	for _, site := range a.Plan() {
+		if !site.Probe.AtRET {
+			t.Errorf("a return probe is at %#x", site.Offset)
+		}
+	}
+	if t.Failed() {
+		return // it would end the program
+	}
+	if got := p.Do(""); got != "done 200 wrong 0" {
+		t.Errorf("the program under its probes: %s", got)
+	}
+	if groups, err := a.Read(); err != nil || len(groups) != 1 || groups[0].Count != 200 {
+		t.Errorf("got %v (error %v), want 200 returns", groups, err)
+	}
+}
+
 // TestNoSwitches traces the returns of functions that are never left: their programs compute
 // what they do without a tracer, and all returns are seen.
 func TestNoSwitches(t *testing.T) {

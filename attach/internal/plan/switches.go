@@ -15,8 +15,8 @@ import (
 )
 
 // stackSwitches are ends of the names of functions that go on at another stack: POSIX,
-// boost.context and brpc, libco, libcoro.
-var stackSwitches = []string{"swapcontext", "setcontext", "makecontext", "jump_fcontext", "ontop_fcontext", "co_switch", "coro_transfer"}
+// boost.context and brpc, libco, libcoro, State Threads.
+var stackSwitches = []string{"swapcontext", "setcontext", "makecontext", "jump_fcontext", "ontop_fcontext", "co_switch", "coro_transfer", "st_md_cxt_restore"}
 
 // switchless are libraries, by the beginnings of their SONAMEs, that have such functions for
 // others and are not left: the C library. Libraries beyond those in unlinked switch stacks
