@@ -1,9 +1,7 @@
 package usdtreceiver_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,11 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
-	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
 )
 
 const deploy = "../../deploy/"
@@ -153,71 +149,5 @@ func TestKubernetes(t *testing.T) {
 	}
 	if !slices.Equal(names, mounted) {
 		t.Errorf("volumes %q, mounted %q", names, mounted)
-	}
-}
-
-// TestShownMetrics checks that rules and the dashboard ask only for metrics that collector.yaml
-// makes, by the names that they have in Prometheus.
-func TestShownMetrics(t *testing.T) {
-	made := map[string]bool{"otelcol_usdt_events": true, "otelcol_usdt_state": true}
-	conf := confmap.NewFromStringMap(at(t, yaml(t, "collector.yaml"), "receivers", "usdt").(map[string]any))
-	cfg := &usdtreceiver.Config{}
-	if err := conf.Unmarshal(cfg); err != nil {
-		t.Fatal(err)
-	}
-	if err := confmap.Validate(cfg); err != nil {
-		t.Fatal(err)
-	}
-	underscores := regexp.MustCompile(`[^a-z0-9]+`)
-	for _, trace := range cfg.Traces {
-		for _, name := range append(trace.Probes, trace.Name) {
-			name = underscores.ReplaceAllString(name, "_")
-			made[name+"_count_total"] = true
-			if trace.Metrics.Start != "" {
-				made[name+"_sum_nanoseconds_total"] = true
-			}
-		}
-	}
-	var asked []string
-	for _, group := range at(t, yaml(t, "alerts.yaml"), "groups").([]any) {
-		for _, rule := range at(t, group, "rules").([]any) {
-			asked = append(asked, at(t, rule, "expr").(string))
-		}
-	}
-	text, err := os.ReadFile(deploy + "dashboard.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard struct {
-		Panels []struct {
-			Targets []struct{ Expr string }
-		}
-	}
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range dashboard.Panels {
-		for _, target := range p.Targets {
-			asked = append(asked, target.Expr)
-		}
-	}
-	metric := regexp.MustCompile(`[a-z_]+_total\b|otelcol_[a-z_]+`)
-	if len(asked) < 10 {
-		t.Errorf("only %d expressions are found", len(asked))
-	}
-	for _, expr := range asked {
-		all := metric.FindAllString(expr, -1)
-		if len(all) == 0 {
-			t.Errorf("%s names no metric", expr)
-		}
-		for _, name := range all {
-			if !made[name] {
-				t.Errorf("%s asks for %s, and collector.yaml makes %q", expr, name, slices.Sorted(maps.Keys(made)))
-			}
-		}
-	}
-	needs.Tools(t, "promtool")
-	if out, err := exec.Command("promtool", "check", "rules", deploy+"alerts.yaml").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
