@@ -14,6 +14,7 @@ import (
 func envOf(t *Trace) *env {
 	e := newRunning(&logsTask{t}).env
 	e.connect(&outlet{log: zap.NewNop()})
+	e.whole = context.Background()
 	return e
 }
 
@@ -56,6 +57,7 @@ func TestHopeless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := envOf(&Trace{Name: "ends", Logs: &Logs{}})
 		ctx, cancel := context.WithCancel(t.Context())
+		e.whole = ctx
 		refuse := func(context.Context, any) error { return errors.New("the queue is full") }
 		began := time.Now()
 		deliver(ctx, e, 1, refuse)

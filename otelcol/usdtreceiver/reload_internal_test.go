@@ -1,6 +1,13 @@
 package usdtreceiver
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+)
 
 // TestKeptTwice keeps traces twice, as reloads that follow each other do: when the time of the first
 // ones has passed, those kept later stay.
@@ -35,4 +42,24 @@ func TestKeptTwice(t *testing.T) {
 	if rest := *takeKept(name); len(rest) != 0 {
 		t.Errorf("%d traces are left", len(rest))
 	}
+}
+
+// TestSuspendedMeanwhile checks that what a session has read is handed on if it is suspended while the
+// collector reloads its configuration.
+func TestSuspendedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := envOf(&Trace{Name: "kept", Logs: &Logs{}})
+		e.disconnect()
+		session, suspend := context.WithCancel(t.Context())
+		suspend()
+		done := make(chan bool)
+		go func() {
+			done <- deliver(session, e, 1, func(context.Context, any) error { return nil })
+		}()
+		time.Sleep(keeping / 2)
+		e.connect(&outlet{log: zap.NewNop()})
+		if !<-done || e.counts.refused.Load() != 0 {
+			t.Errorf("%d events are refused", e.counts.refused.Load())
+		}
+	})
 }

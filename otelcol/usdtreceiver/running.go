@@ -51,7 +51,7 @@ func (r *running) session(ctx context.Context) {
 	defer cancel(nil)
 	e.counts.setState(stateAll)
 	e.hopeless.Store(false)
-	e.stop = cancel
+	e.stop, e.whole = cancel, ctx
 	err := r.task.run(inner, e)
 	wait := retry
 	var over *overBudget
@@ -101,6 +101,7 @@ type env struct {
 	own       *allowance                // of processor time
 	total     atomic.Pointer[allowance] // of all traces of the receiver
 	stop      context.CancelCauseFunc   // of the session
+	whole     context.Context           // of all sessions
 	opened    atomic.Int64              // nanoseconds of processor time that opening it took
 	hopeless  atomic.Bool               // the session is to end, and the pipeline refuses what it has
 
@@ -139,14 +140,15 @@ func (e *env) log() *zap.Logger {
 // errReloads is permanent: the task has ended.
 var errReloads = consumererror.NewPermanent(errors.New("the collector was reloading its configuration"))
 
-// consume hands on once, also what was read before the end.
+// consume hands on once, also what was read before the end. Without an outlet it waits for one, also if the
+// session has been suspended meanwhile.
 func (e *env) consume(ctx context.Context, consume func(ctx context.Context, next any) error) error {
-	for { // without an outlet it waits for one
-		if done, err := e.consumeOnce(ctx, consume); done || ctx.Err() != nil {
+	for {
+		if done, err := e.consumeOnce(ctx, consume); done || e.whole.Err() != nil {
 			return err
 		}
 		select {
-		case <-ctx.Done():
+		case <-e.whole.Done():
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
