@@ -140,7 +140,7 @@ func (e *env) log() *zap.Logger {
 // errReloads is permanent: the task has ended.
 var errReloads = consumererror.NewPermanent(errors.New("the collector was reloading its configuration"))
 
-// consume hands on once, also what was read before the end. Without an outlet it waits for one, also if the
+// consume hands on once, also what was read before the end. While there is no outlet it waits for one, also if the
 // session has been suspended meanwhile.
 func (e *env) consume(ctx context.Context, consume func(ctx context.Context, next any) error) error {
 	for {
