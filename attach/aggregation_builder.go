@@ -146,6 +146,16 @@ func (a Aggregation) Interval(d time.Duration) Aggregation {
 	return a
 }
 
+// Validate checks the aggregation without looking at probes. The error wraps [ErrAggregation]; where one
+// method sets what is wrong, it is an [*OptionError] with the name of that.
+func (a Aggregation) Validate() error {
+	option, err := a.check()
+	if option == "" {
+		return err
+	}
+	return optionError(option, err)
+}
+
 // check returns a usage error, and what it is about. It makes keys what groups have as names: they
 // have no blanks.
 func (a *Aggregation) check() (option string, err error) {

@@ -237,6 +237,24 @@ func TestValidateLatency(t *testing.T) {
 	}
 }
 
+// TestValidateAggregation checks that what makes no sense is an error before anything is looked for.
+func TestValidateAggregation(t *testing.T) {
+	for want, what := range map[string]attach.Aggregation{
+		"By": attach.Count().By("x +"), "MaxGroups": attach.Count().By("pid").MaxGroups(-1), "Scale": attach.Sum("x").Scale(1), "Bounds": attach.Hist("x").Bounds(2, 1), "": attach.Sum(""),
+	} {
+		err, option := what.Validate(), ""
+		if wrong := (*attach.OptionError)(nil); errors.As(err, &wrong) {
+			option = wrong.Option
+		}
+		if _, opened := attach.OpenAggregate(t.Context(), []string{"refused:no"}, what, nil); option != want || !errors.Is(err, attach.ErrAggregation) || opened == nil {
+			t.Errorf("got error %v, want one about %q; opened: %v", err, want, opened)
+		}
+	}
+	if err := attach.Hist("x").Scale(2).By("comm", "x/10").MaxGroups(10).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestWrongProgram checks that a program which no site would take is said to be wrong, instead of the
 // site.
 func TestWrongProgram(t *testing.T) {

@@ -173,6 +173,9 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 	case *histogram:
 		s, does.probes = &d.sums, true
 	case *latencies:
+		if err := (&attach.PairOptions{Key: d.key}).Validate(); err != nil {
+			return does, openError(err)
+		}
 		add("start", d.start)
 		add("end", d.end)
 		if len(d.key) > 0 {
@@ -214,6 +217,9 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 		}
 		add("show", show)
 	}
+	if err := attach.Count().By(s.by...).Validate(); err != nil {
+		return does, openError(err)
+	}
 	if len(s.by) > 0 {
 		if slices.Contains(s.by, "stack") {
 			return does, errors.New("the receiver has no groups by stack")
@@ -238,6 +244,9 @@ func otelProfiles(d *profiling, probes []string) (string, error) {
 	}
 	if d.heap {
 		return "", errors.New("the receiver makes no profiles of memory")
+	}
+	if err := attach.Count().By(d.by...).Validate(); err != nil {
+		return "", openError(err)
 	}
 	var out []string
 	add := func(name string, value any, given bool) {

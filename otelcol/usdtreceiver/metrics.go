@@ -37,32 +37,13 @@ type totals interface {
 	Done() <-chan struct{}
 }
 
-// open attaches. Groups are by probe first, and by process if that is a resource.
+// open attaches.
 func (t *metricsTask) open(ctx context.Context) (totals, error) {
 	m := t.trace.Metrics
-	most := cmp.Or(m.MaxGroups, defaultMaxGroups)
 	if m.Start != "" {
-		if len(m.By) == 0 {
-			most = 0 // there is one group
-		}
-		return attach.OpenLatency(ctx, m.Start, m.End, &attach.LatencyOptions{Key: m.Key, By: m.By, MaxGroups: most, Scale: m.Scale, MaxPending: cmp.Or(m.MaxPending, defaultPending()), RingSize: t.trace.ringSize()}, t.trace.options())
+		return attach.OpenLatency(ctx, m.Start, m.End, t.trace.latencyOptions(), t.trace.options())
 	}
-	what := attach.Count()
-	for i, name := range m.shows() {
-		if one := shown[name](m.Value); i == 0 {
-			what = one
-		} else {
-			what = what.And(one)
-		}
-	}
-	if m.Scale > 0 {
-		what = what.Scale(m.Scale)
-	}
-	by := []string{"probe"}
-	if m.Process {
-		by = append(by, "pid")
-	}
-	return attach.OpenAggregate(ctx, t.trace.Probes, what.By(append(by, m.By...)...).MaxGroups(most).RingSize(t.trace.ringSize()), t.trace.options())
+	return attach.OpenAggregate(ctx, t.trace.Probes, t.trace.aggregation(), t.trace.options())
 }
 
 func (t *metricsTask) run(ctx context.Context, e *env) error {

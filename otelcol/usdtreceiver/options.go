@@ -9,6 +9,55 @@ import (
 	"github.com/go-usdt/usdt/prototype"
 )
 
+// latencyOptions returns what the kernel adds up of the time between two probes.
+func (t *Trace) latencyOptions() *attach.LatencyOptions {
+	m := t.Metrics
+	o := &attach.LatencyOptions{Key: m.Key, By: m.By, Scale: m.Scale, MaxPending: cmp.Or(m.MaxPending, defaultPending()), RingSize: t.ringSize()}
+	if len(m.By) > 0 { // else there is one group
+		o.MaxGroups = cmp.Or(m.MaxGroups, defaultMaxGroups)
+	}
+	return o
+}
+
+// aggregation returns what the kernel adds up of events for metrics. Groups are by probe first, and by
+// process if that is a resource.
+func (t *Trace) aggregation() attach.Aggregation {
+	m := t.Metrics
+	what := attach.Count()
+	for i, name := range m.shows() {
+		if one := shown[name](m.Value); i == 0 {
+			what = one
+		} else {
+			what = what.And(one)
+		}
+	}
+	if m.Scale > 0 {
+		what = what.Scale(m.Scale)
+	}
+	by := []string{"probe"}
+	if m.Process {
+		by = append(by, "pid")
+	}
+	return what.By(append(by, m.By...)...).MaxGroups(cmp.Or(m.MaxGroups, defaultMaxGroups)).RingSize(t.ringSize())
+}
+
+// copied is the size of the buffer for copies of stacks, 16 KiB each.
+const copied = 8 << 20
+
+// stacks returns what the kernel adds up of events for profiles.
+func (t *Trace) stacks() attach.Aggregation {
+	p := t.Profiles
+	what := attach.Count()
+	if p.Value != "" {
+		what = what.And(attach.Sum(p.Value))
+	}
+	what = what.By(append([]string{"probe", "pid", "stack"}, p.By...)...).MaxGroups(cmp.Or(p.MaxGroups, defaultMaxGroups))
+	if p.Unwind {
+		what = what.RingSize(copied)
+	}
+	return what
+}
+
 // profiled returns the options for profiles.
 func (t *Trace) profiled() *attach.Options {
 	o := t.options()

@@ -25,29 +25,17 @@ func (t *profilesTask) of() *Trace { return t.trace }
 
 func (t *profilesTask) signal() string { return "profiles" }
 
-// copied is the size of the buffer for copies of stacks, 16 KiB each.
-const copied = 8 << 20
-
 // ownKeys is the number of keys of each group before the ones of By: probe, pid and stack.
 const ownKeys = 3
 
 func (t *profilesTask) run(ctx context.Context, e *env) error {
 	p := t.trace.Profiles
-	what := attach.Count()
-	if p.Value != "" {
-		what = what.And(attach.Sum(p.Value))
-	}
-	by := append([]string{"probe", "pid", "stack"}, p.By...)
-	what = what.By(by...).MaxGroups(cmp.Or(p.MaxGroups, defaultMaxGroups))
-	if p.Unwind {
-		what = what.RingSize(copied)
-	}
 	resolver, release := useSymbols()
 	defer release()
 	o := t.trace.profiled()
 	o.Resolver = resolver
 	s, err := opening(ctx, e, func() (*attach.Aggregate, error) {
-		return attach.OpenAggregate(ctx, t.trace.Probes, what, o)
+		return attach.OpenAggregate(ctx, t.trace.Probes, t.trace.stacks(), o)
 	})
 	if err != nil {
 		return ended(ctx, err)

@@ -64,7 +64,15 @@ func (t *Trace) validate() error {
 		}
 	}
 	if m := t.Metrics; m != nil {
-		if err := m.validate(); err != nil {
+		err := m.validate()
+		switch {
+		case err != nil:
+		case m.Start != "":
+			err = t.latencyOptions().Validate()
+		default:
+			err = t.aggregation().Validate()
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("metrics: %w", err))
 		}
 	}
@@ -203,6 +211,9 @@ func (t *Trace) validateProfiles() error {
 		return fmt.Errorf("interval: %v is less than %v", p.Interval, minInterval)
 	case p.MaxGroups < 0:
 		return fmt.Errorf("max_groups: %d is negative", p.MaxGroups)
+	}
+	if err := t.stacks().Validate(); err != nil {
+		return err
 	}
 	return t.profiled().Validate()
 }
