@@ -72,11 +72,11 @@ var (
 // commands returns the flag for the tests of sdttrace that hold a command until it is traced, or trace the
 // kernel, with more scripts.
 func commands(scripts ...string) string {
-	return "-test.run=^Test(Held|Command|Split|Watched|Interrupted|Kernel)|^TestScripts$/^(" + strings.Join(append(scripts, "held", "command"), "|") + ")$"
+	return "-test.run=^Test(Held|Command|Watched|Interrupted|Kernel)|^TestScripts$/^(" + strings.Join(append(scripts, "held", "command"), "|") + ")$"
 }
 
 // held is the flag for the tests of sdttrace that hold a command, as the kernel and the processor let it.
-const held = "-test.run=^Test(Held|Split|Watched|Interrupted)|^TestScripts$/^held$"
+const held = "-test.run=^Test(Held|Watched|Interrupted)|^TestScripts$/^held$"
 
 // with returns the flags of all, of which the last one for a package counts.
 func with(parts ...map[string]string) map[string]string {
