@@ -35,8 +35,7 @@ count, sum, avg, min and max, or what --show names. --slower prints longer pairs
   sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99
   sdttrace latency postgresql:lock__wait__start postgresql:lock__wait__done --by 'sql(statement),stack'
   sdttrace latency uprobe:./srv:handle            how long a function takes, up to its uretprobe
-  sdttrace latency a:sent b:received --key machine,id             between processes
-  sdttrace latency a:b a:c --steps 0,10ms,500us --from day.usdt`,
+  sdttrace latency a:sent b:received --key machine,id --from day.usdt   between processes`,
 	does: func(f *traceFlags) deed { return &latencies{sums: sums{traceFlags: f, value: "latency"}} },
 }
 
