@@ -41,7 +41,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &value) && errors.Is(err, flagvalue.ErrNegative) {
 		return usageError{fmt.Errorf("--%s %s is negative", value.GetFlag().Name, value.GetValue())}
 	}
-	if !errors.As(err, &value) || !errors.As(err, &number) && !strings.HasPrefix(value.Unwrap().Error(), "time: ") {
+	if !errors.As(err, &value) {
+		return usageError{err}
+	}
+	unsigned := strings.HasPrefix(value.GetFlag().Value.Type(), "uint") // whose errors pflag words itself
+	if !unsigned && !errors.As(err, &number) && !strings.HasPrefix(value.Unwrap().Error(), "time: ") {
 		return usageError{err}
 	}
 	name, want := "--"+value.GetFlag().Name, ""
@@ -60,7 +64,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	default:
 		return usageError{err}
 	}
-	if errors.Is(err, strconv.ErrRange) {
+	_, parsed := strconv.ParseUint(value.GetValue(), 0, 64)
+	if errors.Is(err, strconv.ErrRange) || unsigned && errors.Is(parsed, strconv.ErrRange) {
 		want = "a smaller number"
 	}
 	return usageError{fmt.Errorf("%s %q: want %s", name, value.GetValue(), want)}
