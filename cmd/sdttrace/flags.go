@@ -41,11 +41,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &value) && errors.Is(err, flagvalue.ErrNegative) {
 		return usageError{fmt.Errorf("--%s %s is negative", value.GetFlag().Name, value.GetValue())}
 	}
-	if !errors.As(err, &value) {
-		return usageError{err}
-	}
-	unsigned := strings.HasPrefix(value.GetFlag().Value.Type(), "uint") // whose errors pflag words itself
-	if !unsigned && !errors.As(err, &number) && !strings.HasPrefix(value.Unwrap().Error(), "time: ") {
+	unsigned := errors.As(err, &value) && strings.HasPrefix(value.GetFlag().Value.Type(), "uint") // pflag's own errors
+	if value == nil || !unsigned && !errors.As(err, &number) && !strings.HasPrefix(value.Unwrap().Error(), "time: ") {
 		return usageError{err}
 	}
 	name, want := "--"+value.GetFlag().Name, ""

@@ -24,9 +24,6 @@ func main() {
 	ctx := interrupt.With(context.Background())
 	asked := interrupt.Of(ctx).Asked
 	code := run(ctx, os.Args[1:], output.Ending(os.Stdout, asked), output.Ending(os.Stderr, asked))
-	switch sig := syscall.Signal(code - exitSignal); sig {
-	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP:
-		interrupt.DieOf(sig)
-	}
+	interrupt.DieOf(syscall.Signal(code - exitSignal))
 	os.Exit(code)
 }
