@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -24,6 +25,10 @@ type Family struct {
 
 	missed []uint64 // runs of forks, until the last look for children
 	late   int      // processes that all missed and a look found
+
+	ends   *ebpf.Map // see end
+	mu     sync.Mutex
+	ending map[uint32]ending
 }
 
 // copies is how often each program is attached. The kernel leaves out a program while it is
@@ -44,7 +49,7 @@ func Follow(pids []int) (_ *Family, err error) {
 		return nil, err
 	}
 	defer procs.Close()
-	f := &Family{}
+	f := &Family{ending: map[uint32]ending{}}
 	defer func() {
 		if err != nil {
 			f.Close()
@@ -56,7 +61,10 @@ func Follow(pids []int) (_ *Family, err error) {
 	if err := f.Table.Put(uint32(counts), [2]uint64{}); err != nil {
 		return nil, fmt.Errorf("prepare the table of processes: %w", err)
 	}
-	b, err := newBuilder(f.Table)
+	if f.ends, err = newEnds(); err != nil {
+		return nil, err
+	}
+	b, err := newBuilder(f.Table, f.ends)
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +161,13 @@ func (f *Family) has(pid int) bool {
 
 // PIDs returns the processes that live.
 func (f *Family) PIDs() (pids []int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var pid uint32
 	var life [2]uint64
 	entries := f.Table.Iterate()
 	for entries.Next(&pid, &life) {
-		if pid != counts {
+		if pid != counts && !f.isEnding(pid, life[0]) {
 			pids = append(pids, int(pid))
 		}
 	}
@@ -174,12 +184,15 @@ const again = time.Millisecond
 // Wait returns when all have ended, or ctx is done. The error says that there were too many, that
 // some were found late, or that they cannot be waited for.
 //
-// Wait strikes out a process whose exit all programs missed, and looks for the children whose fork
-// they did.
+// Wait strikes out processes that have ended, also if all programs missed the exit, and looks for
+// children if all missed a fork.
 func (f *Family) Wait(ctx context.Context) error {
 	var before, after [2]uint64
 	for ctx.Err() == nil {
-		err := f.enterMissed()
+		err := f.takeEnds(time.Now())
+		if err == nil {
+			err = f.enterMissed()
+		}
 		if err == nil {
 			err = f.Table.Lookup(uint32(counts), &before)
 		}
@@ -195,6 +208,7 @@ func (f *Family) Wait(ctx context.Context) error {
 		}
 		if len(pids) == 0 {
 			if before[1] == after[1] {
+				time.Sleep(again) // for what else has programs where the last one ends
 				break
 			}
 			continue // one was entered where the table had been read, and its parent has ended
@@ -270,12 +284,14 @@ func (f *Family) Close() error {
 	for _, l := range f.links {
 		errs = append(errs, l.Close())
 	}
-	if f.Table != nil {
-		errs = append(errs, f.Table.Close())
+	for _, m := range []*ebpf.Map{f.Table, f.ends} {
+		if m != nil {
+			errs = append(errs, m.Close())
+		}
 	}
 	for _, prog := range f.forks {
 		errs = append(errs, prog.Close())
 	}
-	f.links, f.Table, f.forks = nil, nil, nil
+	f.links, f.Table, f.ends, f.forks = nil, nil, nil, nil
 	return errors.Join(errs...)
 }

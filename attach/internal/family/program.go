@@ -24,14 +24,15 @@ const forkName = "usdt_fork"
 // builder writes programs.
 type builder struct {
 	table     *ebpf.Map
+	ends      *ebpf.Map            // see end
 	namespace *kernel.PIDNamespace // whose PIDs are meant
 	lifetimes bool                 // programs can read when a process was started
 	number    int32                // of the PID in this process's namespace, in a struct pid
 	at        map[string]int32     // members of the kernel's structs
 }
 
-func newBuilder(table *ebpf.Map) (*builder, error) {
-	b := &builder{table: table, namespace: kernel.OwnPIDNamespace(), lifetimes: kernel.StartTimes.Require() == nil, at: map[string]int32{}}
+func newBuilder(table, ends *ebpf.Map) (*builder, error) {
+	b := &builder{table: table, ends: ends, namespace: kernel.OwnPIDNamespace(), lifetimes: kernel.StartTimes.Require() == nil, at: map[string]int32{}}
 	types, err := btf.LoadKernelSpec()
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's types, to follow children: %w", err)
@@ -106,16 +107,33 @@ func (b *builder) fork(counting bool) *ebpf.ProgramSpec {
 }
 
 // exit returns the program that runs when a thread ends, which has its PID until later:
-// sched_process_exit(task). The last one strikes the process out.
+// sched_process_exit(task). The last one reports the process. It strikes it out where later
+// processes are not told apart, or if the report does not fit.
 func (b *builder) exit() *ebpf.ProgramSpec {
 	code := asm.Instructions{asm.LoadMem(asm.R6, asm.R1, 0, asm.DWord)}
-	code = append(code, b.current(false)...)
+	code = append(code, b.current(b.lifetimes)...) // R7 is when it was started
+	if b.lifetimes {
+		code = append(code, asm.StoreMem(asm.R10, stackValue+8, asm.R7, asm.DWord))
+	}
 	code = append(code, b.read(stackRead, asm.R6, "signal", 8)...)
 	code = append(code, asm.LoadMem(asm.R8, asm.R10, stackRead, asm.DWord))
 	code = append(code, readAt(stackRead, asm.R8, b.at["live"], 4)...)
-	return b.program("usdt_exit", append(code,
+	code = append(code,
 		asm.LoadMem(asm.R1, asm.R10, stackRead, asm.DWord),
 		asm.JNE.Imm(asm.R1, 0, "exit"),
+	)
+	if b.lifetimes {
+		code = append(code,
+			asm.LoadMem(asm.R1, asm.R10, stackKey, asm.Word),
+			asm.StoreMem(asm.R10, stackValue, asm.R1, asm.DWord),
+			asm.LoadMapPtr(asm.R1, b.ends.FD()),
+			asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, stackValue),
+			asm.Mov.Imm(asm.R3, 0),
+			asm.FnMapPushElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, "exit"),
+		)
+	}
+	return b.program("usdt_exit", append(code,
 		asm.LoadMapPtr(asm.R1, b.table.FD()),
 		asm.Mov.Reg(asm.R2, asm.R10), asm.Add.Imm(asm.R2, stackKey),
 		asm.FnMapDeleteElem.Call(),
