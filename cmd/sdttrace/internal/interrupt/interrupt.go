@@ -158,8 +158,11 @@ func ErrorOf(ctx context.Context, err error) error {
 
 // DieOf ends this process by a signal, so that a shell stops the script or loop
 // that has started it. It returns if the signal does not end this process: it is
-// ignored, or this is the first process of a container.
+// none by which users end programs, is ignored, or this is the first process of a container.
 func DieOf(sig syscall.Signal) {
+	if sig != syscall.SIGINT && sig != syscall.SIGTERM && sig != syscall.SIGHUP {
+		return
+	}
 	signal.Reset(sig)
 	if ignored(sig) || os.Getpid() == 1 {
 		return
