@@ -126,7 +126,7 @@ func (f *printing) print(s *attach.Session, to *showing) error {
 			if err := out.Flush(); err != nil {
 				return output.Error(err)
 			}
-			if f.pause.Sent(&ev, to.stderr) {
+			if f.pause.Sent(&ev, to.stderr, s.Stop) {
 				break
 			}
 		}

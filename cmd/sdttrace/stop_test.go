@@ -26,8 +26,8 @@ func awaitState(t *testing.T, pid int, state string) {
 	}
 }
 
-// TestStopFlag stops one of several processes, says which and how to go on, and lets nobody
-// stopped behind however sdttrace ends, unless that is asked for.
+// TestStopFlag stops one of several processes, says which and how to go on, ends when it does, and
+// lets nobody stopped behind however sdttrace ends, unless that is asked for.
 func TestStopFlag(t *testing.T) {
 	dir := commands(t, "sdttrace")
 	path := needs.Compile(t, "../../attach/testdata/signals.c", "gcc", "-O2")
@@ -35,12 +35,14 @@ func TestStopFlag(t *testing.T) {
 		args []string
 		end  func(*tracee.Program)
 		left bool
+		goes bool // the test lets it go on
 	}{
-		"interrupt": {[]string{"--stop"}, func(p *tracee.Program) { p.Signal(syscall.SIGINT) }, false},
-		"terminate": {[]string{"--stop", "--json", "--sample", "10"}, func(p *tracee.Program) { p.Signal(syscall.SIGTERM) }, false},
-		"kill":      {[]string{"--stop=1", "-q"}, func(p *tracee.Program) { p.Signal(syscall.SIGKILL) }, false},
-		"duration":  {[]string{"--stop", "--duration", "1s"}, func(*tracee.Program) {}, false},
-		"leave":     {[]string{"--stop=leave"}, func(*tracee.Program) {}, true},
+		"interrupt": {args: []string{"--stop"}, end: func(p *tracee.Program) { p.Signal(syscall.SIGINT) }},
+		"terminate": {args: []string{"--stop", "--json", "--sample", "10"}, end: func(p *tracee.Program) { p.Signal(syscall.SIGTERM) }},
+		"kill":      {args: []string{"--stop=1", "-q"}, end: func(p *tracee.Program) { p.Signal(syscall.SIGKILL) }},
+		"duration":  {args: []string{"--stop", "--duration", "1s"}, end: func(*tracee.Program) {}},
+		"leave":     {args: []string{"--stop=leave"}, end: func(*tracee.Program) {}, left: true},
+		"go on":     {args: []string{"--stop"}, end: func(*tracee.Program) {}, goes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			programs := map[int]*tracee.Program{}
@@ -76,6 +78,9 @@ func TestStopFlag(t *testing.T) {
 				awaitState(t, pid, "T")
 			}
 			test.end(p)
+			if test.goes {
+				syscall.Kill(pid, syscall.SIGCONT)
+			}
 			if name != "duration" {
 				out = p.Rest()
 			}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -31,6 +32,7 @@ type Breakpoint struct {
 	guard *gate.Guard // nil if it has not been started
 	sent  int
 	pids  []int // that were stopped
+	going watch // until they go on
 }
 
 // Set reports whether anything is to be done.
@@ -86,8 +88,9 @@ func (b *Breakpoint) Warn(pids []int, stderr io.Writer) {
 const stopLooks = 1000
 
 // Sent says what was done to the process of an event, which has been printed, and how to go
-// on. It reports whether that was the last time and nothing is to be waited for.
-func (b *Breakpoint) Sent(ev *event.Event, stderr io.Writer) (last bool) {
+// on. It reports whether that was the last time and nothing is to be waited for. After the last
+// stop it calls end once all processes go on, unless they are left to the user.
+func (b *Breakpoint) Sent(ev *event.Event, stderr io.Writer, end func() error) (last bool) {
 	b.sent++
 	if b.Stop.Times == 0 {
 		name, note := unix.SignalName(b.Signal.Number), ""
@@ -107,6 +110,9 @@ func (b *Breakpoint) Sent(ev *event.Event, stderr io.Writer) (last bool) {
 	for looks := 0; looks < stopLooks && !standsStill(ev.PID); looks++ {
 		time.Sleep(time.Millisecond)
 	}
+	if b.sent == b.Stop.Times && !b.Stop.Leave {
+		defer func() { b.going.start(slices.Clone(b.pids), end) }()
+	}
 	if !standsStill(ev.PID) {
 		fmt.Fprintf(stderr, "sdttrace: process %d was stopped at this event, and goes on already\n", ev.PID)
 		return b.Stop.Leave && b.sent == b.Stop.Times
@@ -122,6 +128,7 @@ func (b *Breakpoint) Sent(ev *event.Event, stderr io.Writer) (last bool) {
 
 // Close ends the guard, after the session has been closed, and says who goes on.
 func (b *Breakpoint) Close(quiet bool, stderr io.Writer) error {
+	b.going.end()
 	if !quiet && !b.Stop.Leave {
 		for _, pid := range b.pids {
 			fmt.Fprintf(stderr, "sdttrace: process %d goes on\n", pid)
