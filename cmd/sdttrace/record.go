@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 )
@@ -19,7 +20,8 @@ var recordVerb = verb{
 	about: `record writes events to a file as they arrive, with all that decodes them, which costs
 less than printing them. Verbs with --from FILE then print, filter, count and draw them as
 live ones, as often as wanted and on another machine. The file can be read while it grows,
-and if sdttrace is killed. With --stack it has the stacks, with their names.`,
+and if sdttrace is killed. With --stack it has the stacks, with their names. A file that is
+there is kept as FILE.old.`,
 	examples: `  sdttrace record -o day.usdt 'postgres*:query__*'   and later:
   sdttrace count --by comm --from day.usdt
   sdttrace --where 'query ~ "UPDATE*"' --from day.usdt
@@ -96,15 +98,15 @@ func (f *keeping) abandon(file *os.File) {
 
 // write writes the events of r until there are enough or no more.
 func (f *keeping) write(r *attach.Recorder, file *os.File, stderr io.Writer) error {
-	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		if info.Size() > 0 && !f.quiet {
-			fmt.Fprintf(stderr, "sdttrace: this replaces the %d bytes that were in %s\n", info.Size(), f.out)
-		}
-		if err := file.Truncate(0); err != nil {
-			return err
-		}
+	say := stderr
+	if f.quiet {
+		say = io.Discard
 	}
-	err := r.Write(file, &attach.RecordLimits{Events: f.limit, Bytes: int64(f.size)})
+	file, err := recording.Renew(f.out, file, say)
+	if err != nil {
+		return err
+	}
+	err = r.Write(file, &attach.RecordLimits{Events: f.limit, Bytes: int64(f.size)})
 	size, sized := int64(0), false
 	if info, statErr := file.Stat(); statErr == nil {
 		size, sized = info.Size(), info.Mode().IsRegular()
