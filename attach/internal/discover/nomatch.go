@@ -115,7 +115,7 @@ func (d *Search) noMatch(i int) error {
 	if line := d.noPath(&d.selectors[i]); line != "" {
 		return fmt.Errorf("%w%s", err, line)
 	}
-	what := cmp.Or(d.noLine(i), d.noFunction(&d.selectors[i]), d.noProbe(&d.selectors[i]))
+	what := cmp.Or(d.noLine(i), d.noFunction(&d.selectors[i]), d.noProbe(i))
 	if what != "" && d.where == "" {
 		err = fmt.Errorf("%w%s", err, what)
 	}
@@ -124,7 +124,7 @@ func (d *Search) noMatch(i int) error {
 	} else if n := &d.near[i]; n.instead != "" {
 		err = fmt.Errorf("%w, but %s would", err, selector.Shell(n.instead))
 	} else if d.where != "" {
-		err = fmt.Errorf("%w, which have %s", err, d.has)
+		err = fmt.Errorf("%w, which have %s", err, namesOf(d.probes, d.selectors[i].Provider))
 	} else if n.others > 0 {
 		err = fmt.Errorf("%w, where %s has %d other probes", err, d.selectors[i].Provider, n.others)
 	} else if what == "" && len(d.providers) > 0 {
@@ -151,14 +151,22 @@ func isFirst(err error) bool {
 // maxNamed is how many probes an error names; of more, it names the providers.
 const maxNamed = 6
 
-// namesOf names probes, or what they have in common.
-func namesOf(probes []reader.Probe) string {
-	names, providers := map[string]bool{}, map[string]bool{}
+// namesOf names probes. If they are many it names the ones of a provider, or else all providers.
+func namesOf(probes []reader.Probe, provider string) string {
+	names, providers, ofProvider := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range probes {
 		p := &probes[i]
-		names[selector.Probe("", p.Provider, p.Name)], providers[selector.Probe("", p.Provider, "")+"*"] = true, true
+		name := selector.Probe("", p.Provider, p.Name)
+		names[name], providers[selector.Probe("", p.Provider, "")+"*"] = true, true
+		if p.Provider == provider {
+			ofProvider[name] = true
+		}
 	}
-	if len(names) > maxNamed {
+	switch {
+	case len(names) <= maxNamed:
+	case len(ofProvider) > 0:
+		names = ofProvider
+	default:
 		names = providers
 	}
 	return cmp.Or(some(names), "no probe")
@@ -195,12 +203,19 @@ func (d *Search) noPath(s *selector.Selector) string {
 
 // noProbe says why a file that a selector names may have no probes, "" if the
 // reason is not known.
-func (d *Search) noProbe(s *selector.Selector) string {
+func (d *Search) noProbe(i int) string {
+	s, n := &d.selectors[i], &d.near[i]
 	path, literal := s.LiteralPath()
 	if kind := spelling.Nearest(path, []string{"uprobe", "uretprobe"}); literal && s.Kind == reader.USDT && kind != "" {
 		return fmt.Sprintf("; functions are %s:PATH:FUNC", kind)
 	}
-	if s.Kind != reader.USDT || !literal || !strings.Contains(path, "/") {
+	if s.Kind != reader.USDT {
+		return ""
+	}
+	if file := d.programOf(s); file != "" && n.instead == "" && n.others == 0 {
+		return "; a function of that program is " + selector.Shell("uprobe:"+selector.QuotePath(file)+":"+s.Name)
+	}
+	if !literal || !strings.Contains(path, "/") {
 		return ""
 	}
 	f, err := reader.Open(path)
@@ -212,6 +227,23 @@ func (d *Search) noProbe(s *selector.Selector) string {
 		return ""
 	}
 	return "; a Go program declares its probes at run time, in memory of its own: leave out the path and name its process (-p PID)"
+}
+
+// programOf returns the program that a selector has in place of a provider: by its path, or by the name of
+// a process's; "" if there is none.
+func (d *Search) programOf(s *selector.Selector) string {
+	if strings.Contains(s.Provider, "/") {
+		if info, err := procfs.Stat(s.Provider); err == nil && info.Mode().IsRegular() {
+			return s.Provider
+		}
+		return ""
+	}
+	for _, pid := range d.procs.PIDs {
+		if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && filepath.Base(exe) == s.Provider {
+			return exe
+		}
+	}
+	return ""
 }
 
 // notInstalled is said of a name that is neither mapped nor installed.

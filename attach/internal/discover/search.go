@@ -50,7 +50,7 @@ type Search struct {
 	selectors []selector.Selector
 	procs     *process.Set
 	where     string          // the selectors are looked for, if not in files and processes
-	has       string          // what there is
+	probes    []reader.Probe  // what there is
 	providers map[string]bool // of named processes, as patterns; some of them
 	matched   []bool
 	hot       []int                 // by selector: sites of the kernel that were left out
@@ -305,7 +305,7 @@ func (d *Search) amongFunctions(p *reader.Probe) bool {
 // in an error where the probes are. The search finds nothing more.
 func Among(selectors []selector.Selector, probes []reader.Probe, where string) (d *Search, found Sites, which []int, err error) {
 	d = New(selectors, &process.Set{})
-	d.where, d.has = where, namesOf(probes)
+	d.where, d.probes = where, probes
 	for i := range probes {
 		if p := &probes[i]; p.Kind != reader.USDT && !d.amongFunctions(p) || p.Kind == reader.USDT && d.add(p, 0) == nil {
 			continue

@@ -19,6 +19,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/systest/probed"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -124,6 +125,7 @@ func TestNamedFiles(t *testing.T) {
 		{"uprobe:libc:malloc", "", "nothing of that name is installed; the nearest is libc.so.6 (/", ErrNoMatch},
 		{"PATH:shop.c:12", "", "but uprobe:" + path + ":shop.c:12 would", ErrNoMatch},
 		{"uprobe:shop.c:12-14", "", "but uprobe:PATH:shop.c:12-14, with the PATH of the program or library, would", ErrNoMatch},
+		{"PATH:work", "", "; a function of that program is uprobe:" + path + ":work", ErrNoMatch},
 		{"uporbe:PATH:work", "", "; functions are uprobe:PATH:FUNC", ErrNoMatch},
 		{"DIR/gone.so:shop:*", "", "no such file", os.ErrNotExist},
 		{"DIR/notes.txt:shop:*", "", "", reader.ErrNotELF},
@@ -149,6 +151,29 @@ func TestNamedFiles(t *testing.T) {
 			if i := slices.IndexFunc(d.selectors, func(sel selector.Selector) bool { return Selects(&sel, &s.Probe) }); i < 0 {
 				t.Errorf("%s: no selector selects %s", test.selectors, s.Probe.Name)
 			}
+		}
+	}
+}
+
+// TestNamesOf names the probes of recordings: all, one provider's, or providers.
+func TestNamesOf(t *testing.T) {
+	var probes []reader.Probe
+	for _, name := range strings.Fields("a:1 a:2 b:3 b:4 b:4 b:5 b:6") {
+		provider, name, _ := strings.Cut(name, ":")
+		probes = append(probes, reader.Probe{Note: notes.Note{Provider: provider, Name: name}})
+	}
+	more := append(probes, reader.Probe{Note: notes.Note{Provider: "c", Name: "7"}})
+	for _, test := range []struct {
+		probes         []reader.Probe
+		provider, want string
+	}{
+		{nil, "a", "no probe"},
+		{probes, "a", "a:1, a:2, b:3, b:4, b:5, b:6"},
+		{more, "b", "b:3, b:4, b:5, b:6"},
+		{more, "x", "a:*, b:*, c:*"},
+	} {
+		if got := namesOf(test.probes, test.provider); got != test.want {
+			t.Errorf("of %d probes, for %s: %q, want %q", len(test.probes), test.provider, got, test.want)
 		}
 	}
 }
