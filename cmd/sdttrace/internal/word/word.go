@@ -55,7 +55,7 @@ var All = map[string]Word{
 
 	// Events.
 	"fields": {"", "A,...", "only these parts: time, comm, pid, tid, container, probe, args, or arguments by name"},
-	"stop":   {"", "[=N|leave[,N]]", "stop the process at the first event that passes, or the first N"},
+	"stop":   {"", "[=N|leave[,N]]", "stop the process at the first event that passes, or the first N; leave: for good"},
 	"signal": {"", "NAME[,N]", "send the process a signal there, e.g. QUIT for goroutines and Java threads"},
 	"stack":  {"", "[=N|dwarf[,N]]", "the calls that led to each event, by frame pointers or call frames"},
 	"span":   {"", "START,END[:KEY]", "how long pairs of probes take, of the same KEY; may be repeated"},
