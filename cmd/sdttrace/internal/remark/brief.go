@@ -16,7 +16,7 @@ func Brief(stderr io.Writer, probes []string, rescan time.Duration) {
 	anywhere := slices.ContainsFunc(probes, func(probe string) bool {
 		sel, err := selector.Parse(probe)
 		path, ok := sel.LiteralPath()
-		return err == nil && !(ok && strings.Contains(path, "/"))
+		return err == nil && !sel.Kind.InKernel() && !(ok && strings.Contains(path, "/"))
 	})
 	if anywhere {
 		fmt.Fprintf(stderr, "sdttrace: --comm does not say which file to attach to: a program that is not in PATH is attached to when a rescan, every %v, meets a process of it; --exe FILE and PATH:PROVIDER:NAME attach at once\n", rescan)
