@@ -168,6 +168,7 @@ var needMore = map[string]string{
 	"TestReturnsOfSwitched":      "builds with rustc, which may be another user's",
 	"TestForcedSwitches":         "perf events on uprobes need CAP_SYS_ADMIN",
 	"TestExceptions":             "perf events on uprobes need CAP_SYS_ADMIN",
+	"TestUnwoundCalls":           "perf events on uprobes need CAP_SYS_ADMIN",
 
 	// Results that are computed of events, and losses of many, do not depend on who traces.
 	"TestByStackOfManyEnded":   "takes long; TestStackOfEnded names code of processes that have ended",
