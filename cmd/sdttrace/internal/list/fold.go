@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // row is a line of the text: a probe in the processes that have it in the same place of the same
@@ -47,6 +48,33 @@ func (l *List) folded() []*row {
 	}
 	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(a.Provider, b.Provider) })
 	return rows
+}
+
+// maxShown is how many probes of a provider a terminal shows beside others', unless they were asked for.
+const maxShown = 100
+
+// shown returns the rows to show, and what is left out, a line for each provider.
+func (l *List) shown(rows []*row) (shown []*row, left string) {
+	if l.Width == 0 || l.Verbose || len(l.Selectors) > 0 || len(rows) == 0 || rows[0].Provider == rows[len(rows)-1].Provider {
+		return rows, "" // they are sorted
+	}
+	for len(rows) > 0 {
+		n := slices.IndexFunc(rows, func(r *row) bool { return r.Provider != rows[0].Provider })
+		if n < 0 {
+			n = len(rows)
+		}
+		of := rows[:n]
+		if rows = rows[n:]; n <= maxShown {
+			shown = append(shown, of...)
+			continue
+		}
+		line := fmt.Sprintf("%d more: sdttrace list %s", n, selector.Shell(selector.Probe("", of[0].Provider, "")+"*"))
+		if left == "" && len(shown) > 0 {
+			left = "\n"
+		}
+		left += shorten(printable.String(line), l.Width, false) + "\n"
+	}
+	return shown, left
 }
 
 // processes returns the PID of the row's process, or the first one and how many more have it.

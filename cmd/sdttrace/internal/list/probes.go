@@ -245,16 +245,18 @@ func (p *Probe) watchedBy() string {
 	return fmt.Sprint(p.Count())
 }
 
-// Text writes a summary, if there are several providers, and a table.
+// Text writes a summary, if there are several providers, and a table. On a terminal the table leaves out
+// providers with very many probes, unless they were asked for.
 func (l *List) Text(w io.Writer) error {
 	if err := l.summary(w); err != nil {
 		return err
 	}
+	rows, left := l.shown(l.folded())
 	t := table{width: l.Width, columns: []column{
 		{name: "PID"}, {name: "COMM", least: 6, drop: true}, {name: "PROBE", least: 20, last: true, end: true}, {name: "ARGUMENTS", below: true},
 		{name: "TRACERS"}, {name: "SITE"}, {name: "BY", least: 6, end: true}, {name: "PATH", least: 12, end: true, drop: true, below: l.Verbose},
 	}}
-	for _, r := range l.folded() {
+	for _, r := range rows {
 		state, path := r.State, printable.String(r.Path)
 		if r.Reason != "" && state != stateDeclared {
 			state += "!"
@@ -269,5 +271,11 @@ func (l *List) Text(w io.Writer) error {
 	if !l.Verbose {
 		t.without("ARGUMENTS")
 	}
-	return t.write(w)
+	if len(t.rows) > 0 {
+		if err := t.write(w); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, left)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/watch"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -40,6 +41,37 @@ PID    COMM         PROBE                TRACERS  SITE    BY          PATH
 	var got strings.Builder
 	if err := several().Text(&got); err != nil || got.String() != want {
 		t.Errorf("%v, it prints\n%swant\n%s", err, &got, want)
+	}
+}
+
+// TestManyLeftOut leaves a provider with very many probes out of a terminal's list, and shows it where it was
+// asked for, behind -v, alone, and in a pipe.
+func TestManyLeftOut(t *testing.T) {
+	many := func() *List {
+		l := several()
+		for i := range maxShown + 1 {
+			l.Probes = append(l.Probes, Probe{PID: 31, Comm: "java", Provider: "jni", Name: fmt.Sprint("call", i), Path: "/usr/lib/libjvm.so", State: "clean"})
+		}
+		l.Width = 100
+		return l
+	}
+	text := func(l *List) string {
+		var got strings.Builder
+		if err := l.Text(&got); err != nil {
+			t.Error(err)
+		}
+		return got.String()
+	}
+	if got, want := text(many()), "\n101 more: sdttrace list 'jni:*'\n"; !strings.HasSuffix(got, want) || strings.Contains(got, "jni:call1 ") || !strings.Contains(got, "shop:request__done") {
+		t.Errorf("it prints\n%swant at its end %q", got, want)
+	}
+	selected, verbose, piped, alone := many(), many(), many(), many()
+	selected.Selectors = make([]selector.Selector, 1)
+	verbose.Verbose, piped.Width, alone.Probes = true, 0, alone.Probes[len(several().Probes):]
+	for _, l := range []*List{selected, verbose, piped, alone} {
+		if got := text(l); !strings.Contains(got, "jni:call100 ") || strings.Contains(got, "more:") {
+			t.Errorf("it prints\n%s", got)
+		}
 	}
 }
 
