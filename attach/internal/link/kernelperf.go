@@ -14,7 +14,7 @@ import (
 var kernelEvents = mechanism{name: "perf event on a kprobe", program: ebpf.Kprobe, attachment: ebpf.AttachNone, slow: true, attach: attachPerf, open: openOnKprobe}
 
 // ErrNoKprobes is the error for kernels that do not let their functions be traced.
-var ErrNoKprobes = fmt.Errorf("this kernel was built without kprobes (CONFIG_KPROBES): its functions cannot be traced: %w", ebpf.ErrNotSupported)
+var ErrNoKprobes = fmt.Errorf("this kernel was built without kprobes (CONFIG_KPROBES): its functions cannot be traced, system calls and other events can (tracepoint:SYSTEM:EVENT): %w", ebpf.ErrNotSupported)
 
 // kprobePMU returns the kernel's number for perf events on kprobes.
 var kprobePMU = sync.OnceValues(func() (uint32, error) { return pmu("kprobe") })
