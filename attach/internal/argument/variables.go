@@ -47,6 +47,11 @@ func (v *Variables) Lack(name string) error {
 	if len(names) == 0 {
 		return Lacking{fmt.Errorf("no variable is %s", v.Where)}
 	}
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		if base := v.Find(name[:i]); base != nil && base.Behind && strings.Contains(base.Type, "*") {
+			return Lacking{fmt.Errorf("no variable %s is %s: %s is behind a pointer itself, and what it points to is not read", name, v.Where, base.Name)}
+		}
+	}
 	return Lacking{fmt.Errorf("no variable %s is %s%s", name, v.Where, spelling.Nearly(name, names))}
 }
 
