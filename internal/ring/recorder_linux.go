@@ -32,7 +32,7 @@ func NewRecorder(file int, g Geometry, clock Clock, comm string) (*Writer, error
 	} else if copies {
 		return nil, errors.New("the file system writes to other places each time (btrfs, ZFS, bcachefs), and a full disk would end the process: choose a directory of another one, such as /dev/shm")
 	}
-	err := unix.Fallocate(file, 0, 0, int64(size))
+	err := allocate(file, int64(size))
 	if err == unix.EOPNOTSUPP {
 		return nil, errors.New("the file system cannot allocate a file's memory in advance (fallocate): choose a directory of another one")
 	}
@@ -57,6 +57,25 @@ func NewRecorder(file int, g Geometry, clock Clock, comm string) (*Writer, error
 		s.public = unsafe.Add(w.data.at, atShard+i*shardStride)
 	}
 	return w, nil
+}
+
+// allocatePart is how much of a file is allocated at a time, in some 50 µs.
+const allocatePart = 256 << 10
+
+// allocate allocates the memory of a file. A signal, such as Go's own, interrupts tmpfs, which then takes
+// back what one call has allocated: so one call is short, and repeated.
+func allocate(file int, size int64) error {
+	for at := int64(0); at < size; {
+		part := min(allocatePart, size-at)
+		switch err := unix.Fallocate(file, 0, at, part); err {
+		case nil:
+			at += part
+		case unix.EINTR:
+		default:
+			return err
+		}
+	}
+	return nil
 }
 
 // copiesOnWrite reports whether a file is on a file system that allocates memory whenever
