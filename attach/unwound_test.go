@@ -77,7 +77,7 @@ func TestUnwoundCalls(t *testing.T) {
 
 // TestCallsThatAreNotUnwound has return probes in functions of the C library in programs that end no threads.
 func TestCallsThatAreNotUnwound(t *testing.T) {
-	p := start(t, exec.Command(build(t, "instructions.c", "gcc", "-O1")))
+	p := start(t, exec.Command(build(t, "ticks.c", "gcc", "-O1")))
 	p.Do("") // now libc is mapped
 	plan, err := attach.Find(t.Context(), []string{"uretprobe:libc.so.6:fgets"}, &attach.FindOptions{Target: attach.Target{PIDs: []int{p.PID()}}})
 	if err != nil || len(plan) != 1 || plan[0].Reason != nil || plan[0].Probe.AtRET {
