@@ -22,7 +22,7 @@ func Restricted(opts *attach.Options, where string) *attach.Options {
 	}
 	out := *opts
 	if out.Where != "" {
-		where = "(" + out.Where + ") && " + where
+		where = "(" + out.Where + ") && (" + where + ")"
 	}
 	out.Where = where
 	return &out
