@@ -12,29 +12,35 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
-// TestLoss leaves sdttrace's output unread, and checks that sdttrace reports
-// losses while they happen, and at the end how many events were recorded and not
-// read.
-func TestLoss(t *testing.T) {
+// startUnread starts sdttrace on the probes of a program that fires very fast. Nobody reads the pipe to which
+// sdttrace writes.
+func startUnread(t *testing.T, provider string) (cmd *exec.Cmd, r, w *os.File, stderr *tracee.Output) {
+	t.Helper()
 	dir := commands(t, "sdttrace", "traced")
-	startTraced(t, dir, "loss")
+	startTraced(t, dir, provider)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	defer w.Close()
+	t.Cleanup(func() { r.Close(); w.Close() })
 	if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(filepath.Join(dir, "sdttrace"), "--buffer", "4K", "loss*:*")
-	var stderr tracee.Output
-	cmd.Stdout, cmd.Stderr = w, &stderr
+	cmd, stderr = exec.Command(filepath.Join(dir, "sdttrace"), "--buffer", "4K", provider+"*:*"), &tracee.Output{}
+	cmd.Stdout, cmd.Stderr = w, stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer cmd.Process.Kill()
-	stderr.AwaitTrying(t, " events lost until now; the buffer of 4K is full: a larger --buffer helps", func() { skipRefused(t, &stderr) })
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, r, w, stderr
+}
+
+// TestLoss leaves sdttrace's output unread, and checks that sdttrace reports
+// losses while they happen, and at the end how many events were recorded and not
+// read.
+func TestLoss(t *testing.T) {
+	cmd, r, w, stderr := startUnread(t, "loss")
+	stderr.AwaitTrying(t, " events lost until now; the buffer of 4K is full: a larger --buffer helps", func() { skipRefused(t, stderr) })
 	w.Close()
 	r.Close()
 	cmd.Process.Signal(os.Interrupt)
