@@ -17,9 +17,26 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
+	"github.com/go-usdt/usdt/provider"
 )
 
-func init() { roles["localtracer"] = tracerRole }
+func init() {
+	roles["localtracer"] = tracerRole
+	roles["localeach"] = tracee.Obey(localEachChild())
+}
+
+// localEachChild fires a probe of a provider that no other test traces or declares.
+func localEachChild() func(string) error {
+	p := provider.New("localeach", nil)
+	fired := provider.NewProbe0(p, "fired")
+	return func(command string) error {
+		if command == "load" {
+			return p.Load()
+		}
+		fired.Fire()
+		return nil
+	}
+}
 
 // tracerRole traces what its arguments name, PID and selectors, until a line comes. It
 // writes the way by which events come, and then events as JSON, groups and statistics.
@@ -254,16 +271,16 @@ func TestLocalMachine(t *testing.T) {
 		t.Errorf("without a process: %v, want that nothing matches", err)
 	}
 	t.Setenv("USDT_LOCAL", "1")
-	first := startChild(t, "typed")
+	first := startChild(t, "localeach")
 	first.Do("load")
-	s := open(t, "typed:bare", o)
-	second := startChild(t, "typed")
+	s := open(t, "localeach:fired", o)
+	second := startChild(t, "localeach")
 	second.Do("load")
-	first.Do("bare")
+	first.Do("fire")
 	if err := s.Rescan(); err != nil {
 		t.Fatal(err)
 	}
-	second.Do("bare")
+	second.Do("fire")
 	pids := func() (pids []int) {
 		for _, site := range s.Plan() {
 			if site.Attached {
@@ -295,7 +312,7 @@ func TestLocalMachine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second.Do("bare")
+	second.Do("fire")
 	if ev, err := next(); err != nil || ev.PID != second.PID() {
 		t.Errorf("event %+v, %v, want one of process %d", ev, err, second.PID())
 	}
