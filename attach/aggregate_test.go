@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -20,13 +21,15 @@ var aggregatePaths = []string{"/", "/api", "/api/users", strings.Repeat("long", 
 
 const aggregateEvents = 1000 // of one thread
 
-// aggregateChild fires the values of sample from several threads.
+// aggregateChild fires the values of sample from several threads. Its provider is agg, or named by "load".
 func aggregateChild() func(string) error {
-	p := provider.New("agg", nil)
-	done := provider.NewProbe5[string, int32, float64, uint64, float32](p, "done", "path", "status", "ms", "bytes", "load")
-	other := provider.NewProbe1[int32](p, "other", "status")
+	var done *provider.Probe5[string, int32, float64, uint64, float32]
+	var other *provider.Probe1[int32]
 	return func(command string) error {
-		if command == "load" {
+		if name, ok := strings.CutPrefix(command, "load"); ok {
+			p := provider.New(cmp.Or(strings.TrimSpace(name), "agg"), nil)
+			done = provider.NewProbe5[string, int32, float64, uint64, float32](p, "done", "path", "status", "ms", "bytes", "load")
+			other = provider.NewProbe1[int32](p, "other", "status")
 			return p.Load()
 		}
 		var threads int

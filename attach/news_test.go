@@ -2,6 +2,7 @@ package attach_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -18,44 +19,35 @@ func TestNews(t *testing.T) {
 		return &attach.Options{Target: attach.Target{PIDs: pids}, Rescan: time.Hour, Await: true}
 	}
 	t.Run("declared", func(t *testing.T) {
+		name := ownName("declared")
 		p := startChild(t, "aggregate")
-		s := open(t, "agg:done", hour(p.PID()))
-		everywhere := open(t, "agg:done", hour())
-		p.Do("load")
+		s := open(t, name+":done", hour(p.PID()))
+		everywhere := open(t, name+":done", hour())
+		p.Do("load %s", name)
 		awaitSites(t, s.Plan, 1)
-		// Others may begin and end meanwhile. Each has a file of its own.
-		in := func(pid int) func() attach.Plan {
-			return func() attach.Plan { return within(everywhere.Plan(), fmt.Sprintf("/proc/%d/", pid)) }
-		}
-		awaitSites(t, in(p.PID()), 1)
+		awaitSites(t, everywhere.Plan, 1)
 		for range 2 {
 			other := startChild(t, "aggregate")
-			other.Do("load")
-			awaitSites(t, in(other.PID()), 1)
+			other.Do("load %s", name)
+			awaitSites(t, func() attach.Plan { return inProcess(everywhere.Plan(), other.PID()) }, 1)
 			other.Do("fire 1")
 		}
 		p.Do("fire 1")
 		if n := len(drain(t, s)); n != aggregateEvents {
 			t.Errorf("%d events of a chosen process, want %d", n, aggregateEvents)
 		}
-		if n := len(drain(t, everywhere)); n < 3*aggregateEvents {
-			t.Errorf("%d events of all processes, want at least %d", n, 3*aggregateEvents)
+		if n := len(drain(t, everywhere)); n != 3*aggregateEvents {
+			t.Errorf("%d events of all processes, want %d", n, 3*aggregateEvents)
 		}
 	})
 	t.Run("executed", func(t *testing.T) {
-		path := compile(t, "gcc", "-O2")
-		s := open(t, "args:bare", hour())
-		p := start(t, exec.Command(path))
-		awaitSites(t, func() attach.Plan { return within(s.Plan(), path) }, 1)
+		name := ownName("executed")
+		s := open(t, name+":bare", hour())
+		p := start(t, exec.Command(compile(t, "gcc", "-O2", "-Dargs="+name)))
+		awaitSites(t, s.Plan, 1)
 		p.Do("")
-		fired := 0
-		for _, ev := range drain(t, s) {
-			if ev.PID == p.PID() {
-				fired++
-			}
-		}
-		if fired != 1 {
-			t.Errorf("%d events, want 1", fired)
+		if n := len(drain(t, s)); n != 1 {
+			t.Errorf("%d events, want 1", n)
 		}
 	})
 	t.Run("loaded", func(t *testing.T) {
@@ -76,9 +68,10 @@ func TestNews(t *testing.T) {
 		}
 	})
 	t.Run("ended", func(t *testing.T) {
-		path := buildStarting(t)
-		s := open(t, "starting:hit", hour())
-		for end := time.Now().Add(time.Minute); within(s.Plan(), path).Attached() == 0; {
+		name := ownName("ended")
+		path := buildStarting(t, "-Dstarting="+name)
+		s := open(t, name+":hit", hour())
+		for end := time.Now().Add(time.Minute); s.Plan().Attached() == 0; {
 			if err := exec.Command(path).Run(); err != nil {
 				t.Fatal(err)
 			}
@@ -95,10 +88,14 @@ func TestNews(t *testing.T) {
 	})
 }
 
-// within returns the sites of a plan in files whose paths begin so.
-func within(plan attach.Plan, path string) (sites attach.Plan) {
+// ownName returns the name of a provider that a test traces in all processes: no test in another process
+// declares it or traces it.
+func ownName(name string) string { return fmt.Sprint(name, os.Getpid()) }
+
+// inProcess returns the sites of a plan in files without a name of a process.
+func inProcess(plan attach.Plan, pid int) (sites attach.Plan) {
 	for i := range plan {
-		if strings.HasPrefix(plan[i].Path, path) {
+		if strings.HasPrefix(plan[i].Path, fmt.Sprintf("/proc/%d/", pid)) {
 			sites = append(sites, plan[i])
 		}
 	}

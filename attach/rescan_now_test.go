@@ -61,23 +61,17 @@ func TestRescanNow(t *testing.T) {
 // TestSitesAsTheyCome checks that a session delivers its sites as they are attached to and left.
 func TestSitesAsTheyCome(t *testing.T) {
 	p := startChild(t, "aggregate")
-	s := open(t, "agg:done", &attach.Options{Await: true, Rescan: time.Hour})
+	name := ownName("come")
+	s := open(t, name+":done", &attach.Options{Await: true, Rescan: time.Hour})
 	next, stop := iter.Pull2(s.Sites(t.Context()))
 	defer stop()
-	path := fmt.Sprintf("/proc/%d/", p.PID())
 	await := func(left bool) {
 		t.Helper()
-		for {
-			site, gone, ok := next()
-			if !ok {
-				t.Fatalf("no site of the process, left %v", left)
-			}
-			if strings.HasPrefix(site.Path, path) && gone == left { // others have their own
-				return
-			}
+		if site, gone, ok := next(); !ok || !strings.HasPrefix(site.Path, fmt.Sprintf("/proc/%d/", p.PID())) || gone != left {
+			t.Fatalf("site %+v, left %v, %v; want one of the process, left %v", site, gone, ok, left)
 		}
 	}
-	p.Do("load")
+	p.Do("load %s", name)
 	if err := s.Rescan(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +79,7 @@ func TestSitesAsTheyCome(t *testing.T) {
 	if err := p.End(); err != nil {
 		t.Error(err)
 	}
-	go awaitLeftIn(t, s, path)
+	go awaitLeftIn(t, s, p.PID())
 	await(true)
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
@@ -97,9 +91,9 @@ func TestSitesAsTheyCome(t *testing.T) {
 	}
 }
 
-// awaitLeftIn rescans until the plan has no site in a directory.
-func awaitLeftIn(t *testing.T, s *attach.Session, path string) {
-	for len(within(s.Plan(), path)) > 0 && t.Context().Err() == nil {
+// awaitLeftIn rescans until the plan has no site in files without a name of a process.
+func awaitLeftIn(t *testing.T, s *attach.Session, pid int) {
+	for len(inProcess(s.Plan(), pid)) > 0 && t.Context().Err() == nil {
 		if s.Rescan() != nil {
 			return
 		}

@@ -95,17 +95,17 @@ func TestRescanProcess(t *testing.T) {
 // TestRescanMachine attaches to the probes of processes that start later, each
 // with a memory file of its own, besides those of a running one.
 func TestRescanMachine(t *testing.T) {
-	const name = "agg:done"
+	name := ownName("rescan")
+	probe := name + ":done"
 	first := startChild(t, "aggregate")
-	first.Do("load")
+	first.Do("load %s", name)
 	o := attach.Options{Rescan: tracee.RescanEvery(5 * time.Millisecond)}
-	s := open(t, name, &o)
-	a := openAggregate(t, []string{name}, attach.Count().By("probe", "pid"), &o)
-	before := s.Plan().Attached()
+	s := open(t, probe, &o)
+	a := openAggregate(t, []string{probe}, attach.Count().By("probe", "pid"), &o)
 	second := startChild(t, "aggregate")
-	second.Do("load")
-	awaitSites(t, s.Plan, before+1)
-	awaitSites(t, a.Plan, before+1)
+	second.Do("load %s", name)
+	awaitSites(t, s.Plan, 2)
+	awaitSites(t, a.Plan, 2)
 	first.Do("fire 1")
 	second.Do("fire 1")
 	fired := map[int]int{}
@@ -118,7 +118,7 @@ func TestRescanMachine(t *testing.T) {
 	}
 	counted := map[int]int{}
 	for _, g := range groups {
-		if g.By[0].Value == name {
+		if g.By[0].Value == probe {
 			counted[int(g.By[1].Value.(uint64))] += int(g.Count)
 		}
 	}
@@ -134,12 +134,12 @@ func TestRescanMachine(t *testing.T) {
 // selector names has been removed.
 func TestRescanWithout(t *testing.T) {
 	path := compile(t, "gcc", "-O2")
-	s := openAll(t, &attach.Options{Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true}, path+":args:memory", "agg:done")
-	before := s.Plan().Attached()
+	name := ownName("without")
+	s := openAll(t, &attach.Options{Rescan: tracee.RescanEvery(5 * time.Millisecond), Await: true}, path+":args:memory", name+":done")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	p := startChild(t, "aggregate")
-	p.Do("load")
-	awaitSites(t, s.Plan, before+1)
+	p.Do("load %s", name)
+	awaitSites(t, func() attach.Plan { return inProcess(s.Plan(), p.PID()) }, 1)
 }

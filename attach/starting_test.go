@@ -1,6 +1,7 @@
 package attach_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -30,12 +31,12 @@ int main(void) {
 )
 
 // buildStarting compiles a program and its library, which is found by a run path, and
-// returns the program's path. Others' programs have another name.
-func buildStarting(t *testing.T) string {
+// returns the program's path. Programs of tests in other processes have another name.
+func buildStarting(t *testing.T, flags ...string) string {
 	t.Helper()
 	needs.C(t)
 	dir := t.TempDir()
-	program := filepath.Join(dir, "starting-brief")
+	program := filepath.Join(dir, fmt.Sprint("starting", os.Getpid()))
 	for path, source := range map[string]string{program: startingProgram, filepath.Join(dir, "lib"): startingLibrary} {
 		if err := os.WriteFile(path+".c", []byte(source), 0o600); err != nil {
 			t.Fatal(err)
@@ -43,7 +44,7 @@ func buildStarting(t *testing.T) string {
 	}
 	library := filepath.Join(dir, "libstarting.so")
 	needs.Run(t, "gcc", "-O1", "-shared", "-fPIC", "-Wl,-soname,libstarting.so", "-o", library, filepath.Join(dir, "lib.c"))
-	needs.Run(t, "gcc", "-O1", "-o", program, program+".c", library, "-Wl,-rpath,$ORIGIN")
+	needs.Run(t, "gcc", append([]string{"-O1", "-o", program, program + ".c", library, "-Wl,-rpath,$ORIGIN"}, flags...)...)
 	return program
 }
 
