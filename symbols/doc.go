@@ -10,8 +10,8 @@
 //     files and lines included
 //   - DWARF 2 to 5, for C, C++, Rust and others: inlined functions, files and lines. It
 //     may be in the file or in a separate one, found by build-id or .gnu_debuglink,
-//     share parts with others, as dwz does, and be split (.dwo, FILE.dwp) if only root
-//     and this user can write the files
+//     share parts with others, as dwz does, have types in units of their own, and be
+//     split (.dwo, FILE.dwp) if only root and this user can write the files
 //   - symbol tables: .symtab, of the file, of its separate debug file, or in
 //     .gnu_debugdata; .dynsym; the procedure linkage table
 //   - perf maps and jitdump files, of code that a process generates: the JVM, Node.js,

@@ -39,7 +39,7 @@ func (v *variables) list(x *Variable, n uint64, elem typ) {
 		default:
 			x.Err = errNoArray
 		}
-		if name := elem.info.string(elem.unit, elem.get(attrName)); size == 1 && name == "char" {
+		if name := v.string(elem.node, elem.get(attrName)); size == 1 && name == "char" {
 			x.Encoding = Chars
 		}
 	case tagEnumerationType:

@@ -27,6 +27,8 @@ type Cast struct {
 // maxTypeNames is the number of names that are kept to find the nearest one.
 const maxTypeNames = 1 << 15
 
+var errNames = errors.New("the names of types are longer than those of any compiler")
+
 // ErrNoType is the error for a type that debugging information does not have.
 var ErrNoType = errors.New("debugging information has no such type")
 
@@ -45,20 +47,15 @@ func (d *Info) Cast(addr uint64, cast Cast) (all []Variable, names []string, err
 	if n, ok := d.Unit(addr); ok {
 		first = n
 	}
-	t := &types{cast: cast, last: lastPart(cast.Type), seen: map[string]bool{}}
+	t := &types{text: int64(min(64*d.info.size()+1<<20, 1<<40)), cast: cast, last: lastPart(cast.Type), seen: map[string]bool{}}
 	if first >= 0 {
 		if err := t.unit(d, first); err != nil {
 			return nil, nil, err
 		}
 	}
 	if t.exact == nil {
-		for n := range d.units {
-			if n == first {
-				continue
-			}
-			if err := t.unit(d, n); err != nil {
-				return nil, nil, err
-			}
+		if err := t.all(d, first); err != nil {
+			return nil, nil, err
 		}
 	}
 	found := t.exact
@@ -84,8 +81,26 @@ type types struct {
 	others string
 	differ bool
 	names  []string
+	text   int64 // bytes of names that may be read
 	seen   map[string]bool
+	pack   *Info            // of split units, if its units with types were looked through
 	datas  map[*unit][]byte // see variables
+}
+
+// all looks for the type in all units except one.
+func (t *types) all(d *Info, except int) error {
+	for n := range d.units {
+		if n == except {
+			continue
+		}
+		if err := t.unit(d, n); err != nil {
+			return err
+		}
+	}
+	if d.types != nil {
+		return t.all(d.types, -1)
+	}
+	return nil
 }
 
 // unit looks for the type in a unit.
@@ -99,7 +114,8 @@ func (t *types) unit(d *Info, number int) error {
 	}
 	tags := castTags[t.cast.Kind]
 	begin := u.unit.end - uint64(len(data))
-	var scopes []string // by depth: the name of the namespace that is open, with "::" behind it
+	var scopes []string             // by depth: the name of the namespace that is open, with "::" behind it
+	declared := map[uint64]string{} // what is in front of the names of types that were declared, by place
 	u.entries(data, func(tag uint32) bool {
 		switch tag {
 		case tagNamespace, tagStructureType, tagClassType, tagUnionType, tagEnumerationType, tagTypedef, tagBaseType:
@@ -116,10 +132,24 @@ func (t *types) unit(d *Info, number int) error {
 			return true
 		}
 		name := u.info.string(u.unit, e.get(attrName))
+		if sig := e.get(attrSignature); name == "" && sig.form != 0 {
+			if types, of, off := u.info.refer(u.unit, sig); of != nil {
+				name = types.nameAt(of, types.shapesOf(of), off).text
+			}
+		}
+		if t.text -= int64(len(name) + len(outer)); t.text < 0 {
+			return false
+		}
+		if spec := e.get(attrSpecification); spec.form != 0 { // the declaration is in the namespace, the definition beside it
+			_, _, off := u.info.refer(u.unit, spec)
+			outer = declared[off]
+		} else if e.get(attrDeclaration).num != 0 {
+			declared[e.off] = outer
+		}
 		if e.tag == tagNamespace || e.tag == tagStructureType || e.tag == tagClassType {
 			scopes[e.depth] = outer + name + "::"
 		}
-		if name == "" || len(outer) > 1024 || !slices.Contains(tags, e.tag) || e.get(attrDeclaration).num != 0 {
+		if name == "" || len(outer) > 1024 || !slices.Contains(tags, e.tag) || e.get(attrDeclaration).num != 0 || e.get(attrSignature).form != 0 {
 			return true
 		}
 		if name != t.last && !strings.HasSuffix(name, t.last) {
@@ -132,7 +162,17 @@ func (t *types) unit(d *Info, number int) error {
 		t.found(&foundType{node{u.info, u.unit, data[e.off-begin:], entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}, outer + name, u})
 		return true
 	})
-	return nil
+	if t.text < 0 {
+		return errNames
+	}
+	if u.info == d || u.info == t.pack {
+		return nil
+	}
+	if u.info.typeIndex != nil {
+		t.pack = u.info
+	}
+	u.info.withTypes()
+	return t.all(u.info, -1)
 }
 
 // found notes a type whose name ends like the wanted one.

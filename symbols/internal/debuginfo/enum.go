@@ -32,7 +32,7 @@ func (v *variables) named(t typ) (all []NamedValue) {
 				return e.off == t.off
 			}
 			if value := e.get(attrConstValue); e.depth == 1 && e.tag == tagEnumerator && value.form != 0 && value.str == nil {
-				if name := t.info.string(t.unit, e.get(attrName)); name != "" {
+				if name := v.string(t.node, e.get(attrName)); name != "" {
 					all = append(all, NamedValue{name, int64(value.num)})
 				}
 			}
@@ -67,7 +67,7 @@ func (v *variables) constants() map[uint64][]NamedValue {
 		at := &node{info: v.unit.info, unit: v.unit.unit, entry: entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}
 		value := e.get(attrConstValue)
 		if t := v.typeOf(at); t.node != nil && value.form != 0 && value.str == nil {
-			v.consts.of[t.off] = append(v.consts.of[t.off], NamedValue{v.unit.info.string(v.unit.unit, e.get(attrName)), int64(value.num)})
+			v.consts.of[t.off] = append(v.consts.of[t.off], NamedValue{v.string(at, e.get(attrName)), int64(value.num)})
 			n++
 		}
 		return n < maxConstants

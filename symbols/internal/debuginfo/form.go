@@ -51,6 +51,7 @@ const (
 	attrDataBitOffset  = 0x6b
 	attrLoclistsBase   = 0x8c
 	attrDeclaration    = 0x3c
+	attrSignature      = 0x69
 	attrExternal       = 0x3f
 	attrLanguage       = 0x13
 	attrConvention     = 0x36 // DW_AT_calling_convention, also of types

@@ -34,6 +34,13 @@ type Info struct {
 	alt   *Info // the file that several share parts in, nil if there is none
 	held  int64
 
+	types  *Info    // of .debug_types, nil if there is none
+	whole  *Info    // of a .debug_types, the file's
+	signed []uint32 // the numbers of units with types, by signature
+
+	typed     sync.Once // whether units with types of a split file were read
+	typeIndex []byte    // of a package, .debug_tu_index
+
 	apart     bool              // it has units of which another file has skeletons
 	skeletons map[int]*skeleton // by the numbers of their units
 	splits    *Splits           // nil if nobody opens the files with their functions
@@ -60,7 +67,8 @@ type unit struct {
 	rangeBase uint64
 	locBase   uint64
 	hasBase   bool   // whether rangeBase is known
-	id        uint64 // of a skeleton, and of the unit with its functions
+	id        uint64 // of a skeleton, and of the unit with its functions; of a type, its signature
+	typeOff   uint64 // the distance of a type's entry from the unit, 0 for other units
 }
 
 const noLines = ^uint64(0)
@@ -68,12 +76,13 @@ const noLines = ^uint64(0)
 // New reads which units f has and what code each is about. It returns nil if there is
 // no debugging information.
 func New(f *safeelf.File) (*Info, error) {
+	var types section
 	d := &Info{bo: f.ByteOrder, arch: f.Machine, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, skeletons: map[int]*skeleton{}}
 	for name, s := range map[string]*section{
 		".debug_info": &d.info, ".debug_abbrev": &d.abbrev, ".debug_line": &d.line, ".debug_str": &d.str,
 		".debug_line_str": &d.lineStr, ".debug_ranges": &d.ranges, ".debug_rnglists": &d.rnglists,
 		".debug_addr": &d.addr, ".debug_str_offsets": &d.strOffsets,
-		".debug_loc": &d.loc, ".debug_loclists": &d.loclists,
+		".debug_loc": &d.loc, ".debug_loclists": &d.loclists, ".debug_types": &types,
 	} {
 		var err error
 		if *s, err = openSection(f, name); err != nil {
@@ -87,18 +96,29 @@ func New(f *safeelf.File) (*Info, error) {
 	if err := d.readUnits(f); err != nil {
 		return nil, fmt.Errorf("read section .debug_info: %w", err)
 	}
+	if types.r != nil {
+		d.types = d.typesIn(types)
+		if err := d.types.readUnits(f); err != nil {
+			return nil, fmt.Errorf("read section .debug_types: %w", err)
+		}
+	}
 	return d, nil
 }
 
 // SetAlt says which file has the parts that f shares with others (.gnu_debugaltlink).
-func (d *Info) SetAlt(alt *Info) { d.alt = alt }
+func (d *Info) SetAlt(alt *Info) {
+	d.alt = alt
+	if d.types != nil {
+		d.types.alt = alt
+	}
+}
 
 // Size returns the number of bytes of memory that d takes, without its units.
 func (d *Info) Size() int64 {
 	if d == nil {
 		return 0
 	}
-	return d.held + int64(cap(d.units))*144 + int64(len(d.skeletons))*160 + d.index.Size() + maxShapes*16<<10 + maxDemangled*256
+	return d.held + d.types.Size() + int64(cap(d.units))*152 + int64(cap(d.signed))*4 + int64(len(d.skeletons))*160 + d.index.Size() + maxShapes*16<<10 + maxDemangled*256
 }
 
 // readUnits reads the headers of units and the first entry of each.
@@ -112,7 +132,7 @@ func (d *Info) readUnits(f *safeelf.File) error {
 			return err
 		}
 		b := buffer{data: d.info.read(buf, off), bo: d.bo}
-		u, ok := readHeader(&b, off)
+		u, ok := d.readHeader(&b, off)
 		if u.end <= off || u.end > d.info.size() {
 			break
 		}
@@ -140,16 +160,18 @@ func (d *Info) readUnits(f *safeelf.File) error {
 		d.units = append(d.units, u)
 	}
 	d.units = slices.Clip(d.units)
+	d.sign()
 	d.index = span.New(spans)
 	return nil
 }
 
 // readHeader decodes the header of the unit at off. ok is false if its version is not
 // known.
-func readHeader(b *buffer, off uint64) (u unit, ok bool) {
+func (d *Info) readHeader(b *buffer, off uint64) (u unit, ok bool) {
 	const (
-		compile, partial, skeleton, split = 1, 3, 4, 5
+		compile, types, partial, skeleton, split, splitTypes = 1, 2, 3, 4, 5, 6
 	)
+	typ := uint8(compile)
 	all := len(b.data)
 	n, size := b.length()
 	u = unit{off: off, lines: noLines}
@@ -163,14 +185,23 @@ func readHeader(b *buffer, off uint64) (u unit, ok bool) {
 	case u.enc.version >= 2 && u.enc.version <= 4:
 		u.abbrev = b.uint(size)
 		u.enc.addr = int(b.u8())
+		if d.whole != nil {
+			typ = types
+		}
 	case u.enc.version == 5:
-		typ := b.u8()
+		typ = b.u8()
 		u.enc.addr = int(b.u8())
 		u.abbrev = b.uint(size)
-		if typ == skeleton || typ == split {
-			u.id = b.u64()
-		}
-		if typ != compile && typ != partial && typ != skeleton && typ != split {
+	default:
+		return u, false
+	}
+	switch typ {
+	case compile, partial:
+	case skeleton, split:
+		u.id = b.u64()
+	case types, splitTypes:
+		u.id, u.typeOff = b.u64(), b.uint(size)
+		if u.typeOff < uint64(all-len(b.data)) || u.typeOff >= u.end-off {
 			return u, false
 		}
 	default:
@@ -217,6 +248,10 @@ func (d *Info) readRoot(f *safeelf.File, u *unit, shape *abbrev, b *buffer, span
 		}
 	}
 	if b.failed {
+		return spans, nil
+	}
+	if u.typeOff > 0 {
+		u.lines = noLines // another unit's, whose files the type's places are in
 		return spans, nil
 	}
 	if low.form != 0 {

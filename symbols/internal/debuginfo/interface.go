@@ -50,7 +50,7 @@ func isGoType(tag uint32) bool {
 // its two words as members. It reports whether it did.
 func (v *variables) inInterface(name string, argument bool, t typ, where func(offset, size uint64) (Place, error)) bool {
 	word := "tab"
-	switch t.info.string(t.unit, t.get(attrName)) {
+	switch v.string(t.node, t.get(attrName)) {
 	case "runtime.iface":
 	case "runtime.eface":
 		word = "_type"

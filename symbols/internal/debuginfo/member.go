@@ -46,7 +46,7 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 		}
 		n := &node{info: t.info, unit: t.unit, entry: entry{off: e.off, tag: e.tag, attrs: slices.Clone(e.attrs)}}
 		if of := v.typeOf(n); of.node != nil {
-			m := member{name: t.info.string(t.unit, e.get(attrName)), offset: offset, typ: of}
+			m := member{name: v.string(t.node, e.get(attrName)), offset: offset, typ: of}
 			if size := e.get(attrBitSize); size.form != 0 {
 				m.bits, m.offset = bitFieldOf(e, offset, size.num, of.size())
 			}

@@ -26,16 +26,28 @@ func (u *Unit) name(fn *function) *name {
 		n = u.names[e.nextOff]
 		u.mu.Unlock()
 		if n == nil {
-			n = u.info.nameAt(u.unit, u.shapes, e.nextOff)
+			if n = u.info.nameAt(u.unit, u.shapes, e.nextOff); !u.keeps(n) {
+				return n
+			}
 			u.mu.Lock()
 			u.names[e.nextOff] = n
 			u.mu.Unlock()
 		}
-	} else {
-		n = u.info.nameAt(u.unit, u.shapes, off)
+	} else if n = u.info.nameAt(u.unit, u.shapes, off); !u.keeps(n) {
+		return n
 	}
 	fn.name.Store(n)
 	return n
+}
+
+// keeps reports whether a name is kept: all may have as many bytes as Size says.
+func (u *Unit) keeps(n *name) bool {
+	size := int64(len(n.text) + len(n.symbol))
+	if u.kept.Add(size) <= int64(sizeFunction*len(u.functions)) {
+		return true
+	}
+	u.kept.Add(-size)
+	return false
 }
 
 // nameAt returns the name of the function that the entry at off, of unit u, is about.
@@ -140,7 +152,14 @@ func (d *Info) refer(u *unit, v value) (*Info, *unit, uint64) {
 			return d, u, off
 		}
 	case formRefAddr:
+		if d.whole != nil {
+			d = d.whole
+		}
 		return d, d.unitAt(v.num), v.num
+	case formRefSig8:
+		if types, u := d.typeUnit(v.num); u != nil {
+			return types, u, u.off + u.typeOff
+		}
 	case formGNURefAlt, formRefSup4, formRefSup8:
 		if d.alt != nil {
 			return d.alt, d.alt.unitAt(v.num), v.num

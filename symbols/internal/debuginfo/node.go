@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -33,11 +34,30 @@ func (v *variables) attribute(n *node, attr uint16) (*node, value) {
 
 func (v *variables) text(n *node, attr uint16) string {
 	of, a := v.attribute(n, attr)
-	return of.info.string(of.unit, a)
+	return v.string(of, a)
 }
 
-// node reads the entry to which an attribute of another refers, nil if there is none.
+// string returns a text of an entry, "" if texts are longer than the file is worth: many entries may
+// have one long text, or parts of one.
+func (v *variables) string(of *node, a value) string {
+	s := of.info.string(of.unit, a)
+	if v.unit.info.spend(uint64(len(s))) < 0 {
+		return ""
+	}
+	return s
+}
+
+// node reads the entry to which an attribute of another refers, nil if there is none: for what
+// stands for a type that has a unit of its own, that unit's.
 func (v *variables) node(from *node, ref value) *node {
+	n := v.entry(from, ref)
+	if n != nil && n.get(attrSignature).form != 0 {
+		n = cmp.Or(v.entry(n, n.get(attrSignature)), n)
+	}
+	return n
+}
+
+func (v *variables) entry(from *node, ref value) *node {
 	if ref.form == 0 {
 		return nil
 	}

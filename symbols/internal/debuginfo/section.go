@@ -1,6 +1,8 @@
 package debuginfo
 
 import (
+	"bytes"
+	"debug/elf"
 	"io"
 
 	"github.com/go-usdt/usdt/internal/safeelf"
@@ -24,6 +26,41 @@ func openSection(f *safeelf.File, name string) (section, error) {
 	r, held, err := f.Open(s, maxSection)
 	return section{r, held}, err
 }
+
+// openSections opens all sections with a name as one: GCC's .dwo files have a section for each unit
+// with a type.
+func openSections(f *safeelf.File, name string) (section, error) {
+	var all []byte
+	n := 0
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		if s.Name != name || s.Type == elf.SHT_NOBITS {
+			continue
+		}
+		if n++; n == 1 {
+			continue
+		}
+		if n == 2 {
+			first, err := f.Data(f.Section(name), maxDwo)
+			if err != nil {
+				return section{}, err
+			}
+			all = first
+		}
+		data, err := f.Data(s, maxDwo-uint64(len(all)))
+		if err != nil {
+			return section{}, err
+		}
+		all = append(all, data...)
+	}
+	if n < 2 {
+		return openSection(f, name)
+	}
+	return section{io.NewSectionReader(bytes.NewReader(all), 0, int64(len(all))), int64(cap(all))}, nil
+}
+
+// maxDwo is the largest number of bytes of sections with one name in a .dwo file.
+const maxDwo = 256 << 20
 
 func (s *section) size() uint64 {
 	if s.r == nil {

@@ -53,6 +53,9 @@ func (s *Splits) packed(d *Info) (*Info, []byte) {
 			s.pack, _ = d.openSplit(f)
 			s.index = data
 		}
+		if index := f.Section(".debug_tu_index"); index != nil && s.pack != nil {
+			s.pack.typeIndex, _ = f.Data(index, maxIndex)
+		}
 	})
 	return s.pack, s.index
 }
@@ -95,17 +98,21 @@ func (d *Info) split(u *unit, sk *skeleton) (*Info, *unit, int64, error) {
 
 // openSplit opens a file with functions of units that d has skeletons of.
 func (d *Info) openSplit(f *safeelf.File) (*Info, error) {
+	var types section
 	s := &Info{bo: d.bo, arch: d.arch, apart: true, shapes: map[uint64]*abbrevs{}, names: map[uint64]*name{}, addr: d.addr, ranges: d.ranges}
 	for name, sec := range map[string]*section{
 		".debug_info.dwo": &s.info, ".debug_abbrev.dwo": &s.abbrev, ".debug_str.dwo": &s.str,
 		".debug_str_offsets.dwo": &s.strOffsets, ".debug_rnglists.dwo": &s.rnglists,
-		".debug_loc.dwo": &s.loc, ".debug_loclists.dwo": &s.loclists,
+		".debug_loc.dwo": &s.loc, ".debug_loclists.dwo": &s.loclists, ".debug_types.dwo": &types,
 	} {
 		var err error
-		if *sec, err = openSection(f, name); err != nil {
+		if *sec, err = openSections(f, name); err != nil {
 			return nil, err
 		}
 		s.held += sec.held
+	}
+	if types.r != nil {
+		s.types = s.typesIn(types)
 	}
 	return s, nil
 }
@@ -115,67 +122,51 @@ func (s *Info) unitOf(u *unit, sk *skeleton, at contributions) *unit {
 	buf := make([]byte, 64)
 	for off := at.info; off < s.info.size(); {
 		b := buffer{data: s.info.read(buf, off), bo: s.bo}
-		out, ok := readHeader(&b, off)
+		out, ok := s.readHeader(&b, off)
 		if out.end <= off || out.end > s.info.size() {
 			break
 		}
-		if off = out.end; !ok || out.enc.version >= 5 && out.id != sk.id {
+		if off = out.end; !ok || out.typeOff > 0 || out.enc.version >= 5 && out.id != sk.id {
 			continue
 		}
 		out.low, out.addrBase, out.lines = u.low, u.addrBase, u.lines
-		out.abbrev += at.abbrev
-		out.strBase, out.rangeBase, out.locBase = at.strings, sk.ranges, at.locations
-		if out.enc.version >= 5 {
-			// Behind the headers of these sections.
-			out.strBase += 2 * uint64(out.enc.offset)
-			header := uint64(12)
-			if out.enc.offset == 8 {
-				header = 20
-			}
-			out.rangeBase, out.locBase = at.ranges+header, at.locations+header
-		}
+		out.rangeBase = sk.ranges
+		out.place(at)
 		return &out
 	}
 	return nil
 }
 
+// place notes where the parts of a unit of a split file begin.
+func (u *unit) place(at contributions) {
+	u.abbrev += at.abbrev
+	u.strBase, u.locBase = at.strings, at.locations
+	if u.enc.version >= 5 {
+		// Behind the headers of these sections.
+		u.strBase += 2 * uint64(u.enc.offset)
+		header := uint64(12)
+		if u.enc.offset == 8 {
+			header = 20
+		}
+		u.rangeBase, u.locBase = at.ranges+header, at.locations+header
+	}
+}
+
 // contributions are where the parts of a unit begin in the sections of a package.
 type contributions struct{ info, abbrev, strings, ranges, locations uint64 }
 
-// findUnit finds a unit in the index of a package (DWARF 5, section 7.3.5.3).
+// findUnit finds a unit in the index of a package.
 func findUnit(data []byte, bo binary.ByteOrder, id uint64) (at contributions, ok bool) {
-	b := buffer{data: data, bo: bo}
-	version := b.u32() & 0xffff // 16 bits since DWARF 5, and as many that are 0
-	columns, units, slots := uint64(b.u32()), uint64(b.u32()), uint64(b.u32())
-	if b.failed || columns > 16 || slots*12+(1+2*units)*columns*4 > uint64(len(b.data)) {
-		return at, false
-	}
-	hashes, rows := buffer{data: b.take(8 * slots), bo: bo}, buffer{data: b.take(4 * slots), bo: bo}
+	t, ok := readTable(data, bo)
 	row := uint64(0)
-	for range slots {
-		hash, r := hashes.u64(), rows.u32()
+	for ok && len(t.hashes.data) > 0 {
+		hash, r := t.hashes.u64(), t.rows.u32()
 		if hash == id && r != 0 {
 			row = uint64(r)
 		}
 	}
-	ids := buffer{data: b.take(4 * columns), bo: bo}
-	if row == 0 || row > units {
+	if row == 0 || row > t.units {
 		return at, false
 	}
-	b.take(4 * columns * (row - 1))
-	for range columns {
-		switch off, id := uint64(b.u32()), ids.u32(); {
-		case id == 1:
-			at.info = off
-		case id == 3:
-			at.abbrev = off
-		case id == 6:
-			at.strings = off
-		case id == 8 && version >= 5:
-			at.ranges = off
-		case id == 5:
-			at.locations = off
-		}
-	}
-	return at, true
+	return t.row(row), true
 }

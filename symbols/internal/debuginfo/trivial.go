@@ -18,7 +18,7 @@ func (v *variables) byReference(t typ, nested int) (by bool) {
 	case 5: // DW_CC_pass_by_value
 		return false
 	}
-	class := t.info.string(t.unit, t.get(attrName))
+	class := v.string(t.node, t.get(attrName))
 	class, _, _ = strings.Cut(class, "<")
 	arguments := -1 // of the constructor that is being read, -1 for none
 	t.each(v.unit.info, func(e *entry) bool {
@@ -27,7 +27,7 @@ func (v *variables) byReference(t typ, nested int) (by bool) {
 		case e.depth == 0:
 			return e.off == t.off
 		case e.depth == 1:
-			name := t.info.string(t.unit, e.get(attrName))
+			name := v.string(t.node, e.get(attrName))
 			arguments = -1
 			switch {
 			case e.tag == tagMember && strings.HasPrefix(name, "_vptr"):

@@ -14,7 +14,7 @@ func (v *variables) typeOf(n *node) (t typ) {
 			return typ{}
 		}
 		if t.name == "" {
-			t.name = n.info.string(n.unit, n.get(attrName))
+			t.name = v.string(n, n.get(attrName))
 		}
 		switch n.tag {
 		case tagTypedef, tagConstType, tagVolatileType, tagRestrictType, tagAtomicType:

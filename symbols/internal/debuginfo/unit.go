@@ -23,6 +23,7 @@ type Unit struct {
 
 	mu    sync.Mutex
 	names map[uint64]*name // of entries to which functions refer
+	kept  atomic.Int64     // bytes of names
 }
 
 // function is a function, or one inlined into another.
@@ -93,9 +94,11 @@ func (d *Info) openUnit(number int) (out *Unit, entries []byte, comp string, siz
 	return out, data[of.header:], comp, size, missing
 }
 
-// Size returns the number of bytes of memory that the unit takes, without what names
-// of functions will take.
-func (u *Unit) Size() int64 { return u.held + int64(128*len(u.functions)) }
+// sizeFunction is the number of bytes of memory that the names of a unit take at most, for each function.
+const sizeFunction = 128
+
+// Size returns the number of bytes of memory that the unit takes and the names of its functions will take.
+func (u *Unit) Size() int64 { return u.held + int64(sizeFunction*len(u.functions)) }
 
 // readFunctions goes through the unit's entries, and returns the directory in which
 // the compiler ran.
