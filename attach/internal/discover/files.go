@@ -24,21 +24,30 @@ type fileState struct {
 	seen     int       // the last one
 }
 
+// lower reports whether a file, which has this number, is on an overlay, and which inode of the layer below it
+// is; nil if the kernel does not say that.
+func lower(file *procfs.File, number uint64, inodes *overlay.Inodes) (holds bool, inode *overlay.Inode) {
+	if !overlay.Holds(file) {
+		return false, nil
+	}
+	below, err := inodes.Of(file, number)
+	if err != nil {
+		return true, nil
+	}
+	return true, &below
+}
+
 // lowest returns the state of the same file in another overlay of the same
 // layers, if it was found there and has sites: what is attached there also fires in this one. If
 // there is no such file, or the kernel does not say which it is, lowest returns state.
-func (d *Search) lowest(file *procfs.File, number uint64, state *fileState) (*fileState, bool) {
-	if !overlay.Holds(file) {
+func (d *Search) lowest(inode *overlay.Inode, state *fileState) (*fileState, bool) {
+	if inode == nil {
 		return state, false
 	}
-	key, err := d.inodes.Of(file, number)
-	if err != nil {
-		return state, false
-	}
-	if other := d.lower[key]; other != nil && other.matched {
+	if other := d.lower[*inode]; other != nil && other.matched {
 		return other, true
 	}
-	d.lower[key] = state
+	d.lower[*inode] = state
 	return state, false
 }
 

@@ -3,10 +3,12 @@ package discover
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
@@ -24,21 +26,35 @@ func TestStateOf(t *testing.T) {
 	}
 	defer file.Close()
 	mapped := procfs.ID{Dev: unix.Mkdev(0, 1<<19), Inode: 1}
-	state, known := d.stateOf(&procfs.Object{ID: mapped}, os.Getpid(), file)
+	state, known := d.stateOf(inFile(t, procfs.Object{ID: mapped}, file), os.Getpid())
 	if !known || !state.named || d.read[mapped] != state {
 		t.Errorf("a file that has been named: known %t, state %+v, found by its id in maps %t", known, state, d.read[mapped] == state)
 	}
 
 	other := newFile(t)
 	mapped.Inode = 2
-	state, known = d.stateOf(&procfs.Object{ID: mapped}, os.Getpid(), other)
+	state, known = d.stateOf(inFile(t, procfs.Object{ID: mapped}, other), os.Getpid())
 	if known || state.named || state.unlinked || state.id == mapped || d.read[mapped] != state {
 		t.Errorf("another file: known %t, state %+v", known, state)
 	}
 	mapped.Inode = 3
-	if again, known := d.stateOf(&procfs.Object{ID: mapped}, os.Getpid(), other); !known || again != state {
+	if again, known := d.stateOf(inFile(t, procfs.Object{ID: mapped}, other), os.Getpid()); !known || again != state {
 		t.Error("the other file by another id is a new one")
 	}
+}
+
+// inFile returns an object in an open file.
+func inFile(t *testing.T, o procfs.Object, file *procfs.File) *mappedObject {
+	t.Helper()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	out := &mappedObject{Object: o}
+	out.file.stat = st
+	out.file.holds, out.file.lower = lower(file, st.Ino, &overlay.Inodes{})
+	return out
 }
 
 // newFile returns an empty file.
@@ -70,7 +86,7 @@ func TestSubvolumes(t *testing.T) {
 			t.Errorf("%s is known as %+v", path, state)
 		}
 		file := newFile(t)
-		state, known := d.stateOf(o, os.Getpid(), file)
+		state, known := d.stateOf(inFile(t, *o, file), os.Getpid())
 		if known {
 			t.Errorf("%s was known when it was opened", path)
 		}
@@ -87,7 +103,7 @@ func TestSubvolumes(t *testing.T) {
 	if state := d.known(o, os.Getpid()); state != nil {
 		t.Errorf("%s is known as %+v", o.Path, state)
 	}
-	if state, known := d.stateOf(o, os.Getpid(), files[0]); !known || state != states[0] {
+	if state, known := d.stateOf(inFile(t, *o, files[0]), os.Getpid()); !known || state != states[0] {
 		t.Errorf("%s: known %t as %p, want %p", o.Path, known, state, states[0])
 	}
 	// Files that no process has mapped any more are forgotten.

@@ -118,7 +118,7 @@ func (d *Search) of(ctx context.Context, mappers []maplog.Mapper) (Sites, error)
 		case len(d.procs.PIDs) > 0:
 			d.held(pid)
 		case d.others(&mappers[i]):
-		case !d.mappedBy(pid):
+		case !d.mappedBy(latest.since(pid, mappers[i].Until)):
 			for _, path := range mappers[i].Paths {
 				if d.mayMatch(path) {
 					d.unmapped(path)

@@ -71,7 +71,7 @@ func (d *Search) machine(urgent func() bool) error {
 			return nil
 		}
 		if d.Selects == nil || d.Selects(d.rest[0]) {
-			d.mappedBy(d.rest[0])
+			d.mappedBy(&reading{pid: d.rest[0]})
 		}
 	}
 	d.forgetUnmapped()
@@ -147,7 +147,8 @@ func (d *Search) onDisk(path string, state *fileState) error {
 	}
 	defer f.Close()
 	if file, err := procfs.OpenFile(path); err == nil {
-		lowest, known := d.lowest(file, state.id.Inode, state)
+		_, inode := lower(file, state.id.Inode, &d.inodes)
+		lowest, known := d.lowest(inode, state)
 		file.Close()
 		if known && !state.named {
 			d.read[state.id] = lowest // sites there also fire in this file
@@ -171,64 +172,80 @@ func statOf(path string) (*syscall.Stat_t, error) {
 	return st, nil
 }
 
-// mappedBy searches the files that process pid has mapped and no other had. It reports whether
+// mappedBy searches the files that a process has mapped and no other had. It reports whether
 // the process was there.
-func (d *Search) mappedBy(pid int) bool {
-	maps, err := procfs.Maps(pid)
-	if err != nil {
+func (d *Search) mappedBy(r *reading) bool {
+	r.read()
+	switch err := r.err; {
+	case err != nil:
 		if !errors.Is(err, os.ErrNotExist) {
 			if errors.Is(err, os.ErrPermission) && !privilege.Has(unix.CAP_SYS_PTRACE) {
-				err = unreadable(pid, err)
+				err = unreadable(r.pid, err)
 			}
 			d.troubles = append(d.troubles, err)
-			d.hide(pid)
+			d.hide(r.pid)
+		}
+		return false
+	case r.none:
+		if headless(r.pid) {
+			d.hide(r.pid)
 		}
 		return false
 	}
-	if len(maps) == 0 {
-		if headless(pid) {
-			d.hide(pid)
-		}
-		return false
+	if r.copied != "" && d.namedIn(r.pid, r.copied) {
+		d.copied.note(r.pid, r.copied)
 	}
-	if path := procfs.CopiedIn(pid, maps); path != "" && d.namedIn(pid, path) {
-		d.copied.note(pid, path)
-	}
-	for _, o := range procfs.Objects(pid, maps) {
+	for _, o := range r.objects {
 		if d.interrupted() {
 			return true
 		}
-		if f := d.known(o, pid); f != nil {
+		if f := d.known(&o.Object, r.pid); f != nil {
 			f.seen = d.scan
 			continue
 		}
-		if !d.mayMatch(o.Path) {
-			continue
+		if d.mayMatch(o.Path) {
+			d.inMapped(o, r.pid)
 		}
-		file, opened, err := o.Open()
-		if err != nil {
-			if !errors.Is(err, os.ErrNotExist) {
-				d.troubles = append(d.troubles, err)
-			}
-			continue
-		}
-		state, known := d.stateOf(o, pid, file)
-		if known {
-			file.Close()
-			continue
-		}
-		f, err := reader.NewFile(file)
-		if err == nil {
-			if opened == o.Path {
-				state.path, opened = opened, ""
-			}
-			d.file(f, state, o.Path, opened)
-		} else if !errors.Is(err, reader.ErrNotELF) {
-			d.troubles = append(d.troubles, fmt.Errorf("%s: %w", o.Path, err))
-		}
-		file.Close()
 	}
 	return true
+}
+
+// inMapped searches a file that process pid has mapped.
+func (d *Search) inMapped(o *mappedObject, pid int) {
+	file := o.read(&d.inodes)
+	if file.err != nil {
+		if !errors.Is(file.err, os.ErrNotExist) {
+			d.troubles = append(d.troubles, file.err)
+		}
+		return
+	}
+	state, known := d.stateOf(o, pid)
+	if known {
+		return
+	}
+	open := file.opened
+	if open == file.path {
+		state.path, open = open, ""
+	}
+	if file.elf != nil {
+		if !errors.Is(file.elf, reader.ErrNotELF) {
+			d.troubles = append(d.troubles, fmt.Errorf("%s: %w", file.path, file.elf))
+		}
+		return
+	}
+	if d.mayHaveFunctions(file.path) {
+		o.again(func(f *reader.File) { d.fileFunctions(f, state, file.path, open) })
+	}
+	if !d.wantsProbes() {
+		return
+	}
+	d.troubles = append(d.troubles, file.errs...)
+	for i := range file.probes {
+		if d.interrupted() {
+			return
+		}
+		d.addIn(file.probes[i], state, file.path, open)
+	}
 }
 
 // Users returns the processes that have mapped one of the files, as a search in all processes has

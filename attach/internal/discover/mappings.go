@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/go-usdt/usdt/attach/internal/overlay"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -50,32 +49,30 @@ func (d *Search) known(o *procfs.Object, pid int) *fileState {
 	return found.state
 }
 
-// stateOf returns the state of the open file, which process pid has mapped, and
+// stateOf returns the state of a file that was read, which process pid has mapped, and
 // whether the file was searched before. On btrfs and some overlays the id in
 // /proc/PID/maps differs from that of stat, by which the files that selectors
 // name are known: both lead to one state. The state of a file on an overlay is
 // that of the file below.
-func (d *Search) stateOf(o *procfs.Object, pid int, file *procfs.File) (state *fileState, known bool) {
+func (d *Search) stateOf(o *mappedObject, pid int) (state *fileState, known bool) {
 	own, unlinked, changed := o.ID, false, syscall.Timespec{}
-	if info, err := file.Stat(); err == nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			own, unlinked, changed = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0, st.Ctim
-		}
+	if st := o.file.stat; st != nil {
+		own, unlinked, changed = procfs.ID{Dev: st.Dev, Inode: st.Ino}, st.Nlink == 0, st.Ctim
 	}
-	shared := own != o.ID && !overlay.Holds(file)
+	shared := own != o.ID && !o.file.holds
 	if state, known = d.read[own]; !known {
 		state = &fileState{id: o.ID, own: own, unlinked: unlinked, found: d.scan, changed: changed}
 		if shared {
 			state.id = own
 		}
-		state, known = d.lowest(file, own.Inode, state)
+		state, known = d.lowest(o.file.lower, state)
 		d.read[own] = state
 	}
 	state.seen = d.scan
 	d.read[o.ID] = state
 	if shared {
 		state.shared = true
-		d.mappings[mappingOf(o, pid)] = mappingState{state, d.scan}
+		d.mappings[mappingOf(&o.Object, pid)] = mappingState{state, d.scan}
 	}
 	return state, known
 }

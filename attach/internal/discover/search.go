@@ -280,10 +280,15 @@ func (d *Search) file(f *reader.File, state *fileState, path, open string) {
 			d.troubles = append(d.troubles, err)
 			continue
 		}
-		p.Path, p.OpenPath = path, open
-		if s := d.add(&p, 0); s != nil {
-			s.File, state.matched = state.id, true
-		}
+		d.addIn(p, state, path, open)
+	}
+}
+
+// addIn adds the probe of a file if a selector names it.
+func (d *Search) addIn(p reader.Probe, state *fileState, path, open string) {
+	p.Path, p.OpenPath = path, open
+	if s := d.add(&p, 0); s != nil {
+		s.File, state.matched = state.id, true
 	}
 }
 

@@ -39,6 +39,7 @@ type Mapper struct {
 	PID   int
 	Paths []string
 	Since time.Time // the first of them
+	Until time.Time // the last of them, or later
 }
 
 // OpenNews returns news of these processes, or of all if there are none. byProgram says that a file
@@ -55,8 +56,8 @@ func OpenNews(pids []int, byProgram bool) (*News, error) {
 	return n, nil
 }
 
-// take notes what has happened.
-func (n *News) take(h *happening, at time.Time) {
+// take notes what has happened, between two times.
+func (n *News) take(h *happening, from, to time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
@@ -70,7 +71,7 @@ func (n *News) take(h *happening, at time.Time) {
 		}
 		n.programs[h.pid] = ""
 	case h.what == unix.PERF_RECORD_MMAP2 && h.mapped.file.regular():
-		n.note(h, at)
+		n.note(h, from, to)
 	}
 }
 
@@ -88,7 +89,7 @@ func (n *News) say() bool {
 	return true
 }
 
-func (n *News) note(h *happening, at time.Time) {
+func (n *News) note(h *happening, from, to time.Time) {
 	f := codeFile{device: h.mapped.file.device, inode: h.mapped.file.inode, generation: h.mapped.file.generation}
 	if len(n.only) > 0 {
 		f.pid = h.pid
@@ -113,12 +114,12 @@ func (n *News) note(h *happening, at time.Time) {
 			return
 		}
 		i = len(n.mappers)
-		n.mappers = append(n.mappers, Mapper{PID: h.pid, Since: at})
+		n.mappers = append(n.mappers, Mapper{PID: h.pid, Since: from})
 		if program != "" && program != path {
 			n.mappers[i].Paths = []string{program}
 		}
 	}
-	n.mappers[i].Paths = append(n.mappers[i].Paths, path)
+	n.mappers[i].Paths, n.mappers[i].Until = append(n.mappers[i].Paths, path), to
 }
 
 // maxMappers bounds the processes that wait for Take: more are looked for among all.

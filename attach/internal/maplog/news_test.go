@@ -132,9 +132,9 @@ func awaitNews(t *testing.T, n *News, paths ...string) {
 // TestNewsByProgram reports a file once for each program whose processes map it, with the program.
 func TestNewsByProgram(t *testing.T) {
 	n := &News{C: make(chan struct{}, 1), known: map[codeFile]bool{}, programs: map[int]string{}}
-	exec := func(pid int) { n.take(&happening{what: unix.PERF_RECORD_COMM, pid: pid}, time.Time{}) }
+	exec := func(pid int) { n.take(&happening{what: unix.PERF_RECORD_COMM, pid: pid}, time.Time{}, time.Time{}) }
 	mapped := func(pid int, path string, inode uint64) {
-		n.take(&happening{what: unix.PERF_RECORD_MMAP2, pid: pid, mapped: mapping{file: file{path: path, inode: inode}}}, time.Time{})
+		n.take(&happening{what: unix.PERF_RECORD_MMAP2, pid: pid, mapped: mapping{file: file{path: path, inode: inode}}}, time.Time{}, time.Time{})
 	}
 	check := func(want ...Mapper) {
 		t.Helper()

@@ -67,8 +67,9 @@ func (r *reports) read() (more, used bool) {
 }
 
 func (r *reports) readLocked() (used bool) {
-	now := time.Now() // first: a delay in between makes mappings look older, never younger
+	from := time.Now()
 	clock := monotonic()
+	to := time.Now()
 	for _, ring := range r.rings {
 		ring.read(func(rec []byte, _ uint64) {
 			var h happening
@@ -82,7 +83,8 @@ func (r *reports) readLocked() (used bool) {
 					parsed = true
 				}
 				if ok {
-					n.take(&h, now.Add(-time.Duration(clock-h.at)))
+					ago := time.Duration(clock - h.at)
+					n.take(&h, from.Add(-ago), to.Add(-ago))
 				}
 			}
 		})
