@@ -144,6 +144,7 @@ var needMore = map[string]string{
 	"TestTrampoline*":            "addresses of the kernel take CAP_SYSLOG",
 	"TestTracepoint*":            "reads tracefs, which takes CAP_DAC_READ_SEARCH",
 	"TestEveryTracepoint":        "reads tracefs, which takes CAP_DAC_READ_SEARCH",
+	"TestExecutableOnOverlay":    "mounts",
 	"TestOverlays":               "mounts",
 	"TestPanicOnWarn":            "mounts",
 	"TestPIDNamespace":           "needs root",

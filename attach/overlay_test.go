@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
@@ -43,6 +46,26 @@ func TestOverlays(t *testing.T) {
 		}
 		checkSum(t, s)
 	}
+}
+
+// TestExecutableOnOverlay selects an executable on an overlay of two file systems, for which the
+// kernel has another device than stat.
+func TestExecutableOnOverlay(t *testing.T) {
+	needs.Root(t)
+	lower := t.TempDir()
+	if err := unix.Mount("lower", lower, "tmpfs", 0, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Unmount(lower, unix.MNT_DETACH) })
+	needs.Run(t, "cp", compile(t, "gcc", "-O2"), lower)
+	path := filepath.Join(tracee.Overlays(t, lower)[0], "args")
+	p := start(t, exec.Command(path))
+	s := open(t, path+":args:bare", &attach.Options{Target: attach.Target{Exe: path}})
+	p.Do("")
+	if n := len(drain(t, s)); n != 1 {
+		t.Errorf("got %d events, want 1", n)
+	}
+	checkSum(t, s)
 }
 
 // TestOtherPaths selects probes of one file by several of its paths.

@@ -45,8 +45,15 @@ func exeAt(path string) (exeFile, error) {
 	if !ok || !info.Mode().IsRegular() {
 		return exeFile{}, fmt.Errorf("%s is not a regular file", path)
 	}
+	id := procfs.ID{Dev: st.Dev, Inode: st.Ino}
+	if f, err := procfs.OpenFile(path); err == nil { // which may be forbidden
+		if mapped, err := procfs.MappedID(f); err == nil {
+			id = mapped
+		}
+		f.Close()
+	}
 	// include/linux/kdev_t.h, MKDEV
-	return exeFile{uint64(unix.Major(st.Dev))<<20 | uint64(unix.Minor(st.Dev)), st.Ino}, nil
+	return exeFile{uint64(unix.Major(id.Dev))<<20 | uint64(unix.Minor(id.Dev)), id.Inode}, nil
 }
 
 // SelectionError says which of the properties of processes, named as in Selecting, cannot be

@@ -35,7 +35,7 @@ func (pl *Planner) translates(s *site) {
 		if len(pl.translated) == 0 {
 			return // as on most machines
 		}
-		if id, err := procfs.IDOf(s.object.File); err == nil {
+		if id, err := procfs.MappedID(s.object.File); err == nil {
 			t = pl.translated[id]
 		}
 	}
