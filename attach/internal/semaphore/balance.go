@@ -1,6 +1,7 @@
 package semaphore
 
 import (
+	"bytes"
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
@@ -12,7 +13,8 @@ import (
 )
 
 // copies returns where a process has mapped the file: for each copy what its addresses
-// lie above the addresses in the file.
+// lie above the addresses in the file. Maps of an overlay and of what is below it give a
+// file two devices, so that a file of another device may be another: see [File.is].
 func (f *File) copies(pid int) (biases []uint64) {
 	maps, err := procfs.Maps(pid)
 	if err != nil {
@@ -20,7 +22,7 @@ func (f *File) copies(pid int) (biases []uint64) {
 	}
 	for i := range maps {
 		m := &maps[i]
-		if m.Inode == f.inode && m.Exec && m.Offset == f.code.Off&^(pageSize-1) {
+		if m.Inode == f.id.Inode && (m.Dev == f.id.Dev || len(f.buildID.id) > 0) && m.Exec && m.Offset == f.code.Off&^(pageSize-1) {
 			biases = append(biases, m.Start-f.code.Vaddr&^(pageSize-1))
 		}
 	}
@@ -40,7 +42,10 @@ func openMemory(pid int) (memory, error) {
 
 // balance makes the semaphores in a process what they must be.
 func (f *File) balance(mem memory, copies []uint64) error {
-	slices.Sort(copies)
+	copies = slices.DeleteFunc(slices.Sorted(slices.Values(copies)), func(bias uint64) bool { return !f.is(mem, bias) })
+	if len(copies) == 0 {
+		return nil
+	}
 	for i := range f.counters {
 		c := &f.counters[i]
 		// The kernel, and others here, may come between a look at the sites and what follows from it.
@@ -60,6 +65,17 @@ func (f *File) balance(mem memory, copies []uint64) error {
 		}
 	}
 	return nil
+}
+
+// is reports whether what is mapped is the file, and not one that has its inode's number
+// elsewhere, as files on several tmpfs have.
+func (f *File) is(mem memory, bias uint64) bool {
+	id := make([]byte, len(f.buildID.id))
+	if len(id) == 0 {
+		return true
+	}
+	_, err := mem.ReadAt(id, int64(bias+f.buildID.address))
+	return err == nil && bytes.Equal(id, f.buildID.id)
 }
 
 // maxLooks bounds the looks at sites that change all the time.

@@ -3,12 +3,13 @@ package semaphore
 import (
 	"bytes"
 	"debug/elf"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"syscall"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/safeelf"
 	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
@@ -25,7 +26,8 @@ type File struct {
 	counters []counter
 	ip       int16 // of the instruction pointer in a program's context
 	machine  elf.Machine
-	inode    uint64
+	id       procfs.ID // in memory maps
+	buildID  buildID
 	code     elf.ProgHeader // the segment with the code
 }
 
@@ -36,6 +38,21 @@ type Start struct{ Offset, Address uint64 }
 type counter struct {
 	address uint64
 	places  []place
+}
+
+// buildID is where a file's build-id is, and what it is.
+type buildID struct {
+	address uint64
+	id      []byte // empty if the file has none
+}
+
+// buildIDOf returns a file's build-id in its memory.
+func buildIDOf(f *safeelf.File) (b buildID) {
+	if s := f.Section(".note.gnu.build-id"); s != nil && s.Flags&elf.SHF_ALLOC != 0 {
+		b.address = s.Addr + 16 // behind an Elf_Nhdr and the owner
+		b.id, _ = hex.DecodeString(f.BuildID())
+	}
+	return b
 }
 
 // place is the first byte of an instruction that may be replaced by a breakpoint.
@@ -65,9 +82,10 @@ func Read(o *operand.Object, offsets map[uint64]bool, miscounted bool) (*File, e
 	case len(f.Starts) == 0:
 		return nil, errNoStart
 	}
-	if st, ok := o.Info.Sys().(*syscall.Stat_t); ok {
-		f.inode = st.Ino
+	if f.id, err = procfs.MappedID(o.File); err != nil {
+		return nil, err
 	}
+	f.buildID = buildIDOf(o.ELF)
 	if i := slices.IndexFunc(o.ELF.Progs, isCode); i >= 0 {
 		f.code = o.ELF.Progs[i]
 	}

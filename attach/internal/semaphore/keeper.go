@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -22,11 +21,11 @@ import (
 type Keeper struct {
 	ring   *ebpf.Map
 	reader *ringbuf.Reader
-	done   sync.WaitGroup
+	served sync.WaitGroup
 	closed sync.Once
-	late   atomic.Uint64
 
 	mu      sync.Mutex
+	late    map[uint32]bool // by PID
 	files   []*File
 	several map[several]bool
 	open    func(pid int) (memory, error)
@@ -53,7 +52,7 @@ const ringSize = 64 << 10
 
 // NewKeeper returns a Keeper of no files yet.
 func NewKeeper() (*Keeper, error) {
-	k := &Keeper{several: map[several]bool{}, open: openMemory, silent: map[int][]left{}}
+	k := &Keeper{late: map[uint32]bool{}, several: map[several]bool{}, open: openMemory, silent: map[int][]left{}}
 	var err error
 	k.ring, err = ebpf.NewMap(&ebpf.MapSpec{Name: "usdt_calls", Type: ebpf.RingBuf, MaxEntries: ringSize})
 	if err != nil {
@@ -63,7 +62,8 @@ func NewKeeper() (*Keeper, error) {
 		k.ring.Close()
 		return nil, err
 	}
-	k.done.Go(k.serve)
+	k.served.Add(1)
+	go k.serve()
 	return k, nil
 }
 
@@ -78,33 +78,48 @@ func (k *Keeper) Load(f *File, typ ebpf.ProgramType, attach ebpf.AttachType) (*e
 	return prog, err
 }
 
-// serve answers calls until the keeper is closed.
+// serve answers calls until the keeper is closed. Where a process's memory does not answer,
+// another one goes on.
 func (k *Keeper) serve() {
 	hurry()
 	for {
 		rec, err := k.reader.Read()
 		if err != nil {
+			k.served.Done()
 			return
 		}
 		var c call
 		if err := binary.Read(bytes.NewReader(rec.RawSample), binary.NativeEndian, &c); err != nil {
 			continue
 		}
-		if c.File&wentOn != 0 {
-			k.late.Add(1)
-			continue
+		if !k.answer(c, func() { go k.serve() }) {
+			return
 		}
-		k.mu.Lock()
-		f := k.files[c.File]
-		k.mu.Unlock()
-		k.keep(f, int(c.PID), c.Bias)
 	}
 }
 
+// answer does what a call asks for. It reports whether that took less than slow, after which
+// late is called.
+func (k *Keeper) answer(c call, late func()) (soon bool) {
+	k.mu.Lock()
+	if c.File&wentOn != 0 {
+		k.late[c.PID] = true
+		k.mu.Unlock()
+		return true
+	}
+	f := k.files[c.File]
+	k.mu.Unlock()
+	return k.keep(f, int(c.PID), c.Bias, late)
+}
+
 // hurry has the goroutine come before others, since processes wait for it. Its thread ends with it.
+// Among threads of other sessions and control groups a nice value does not count.
 func hurry() {
 	runtime.LockOSThread()
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
+	if unix.SchedSetAttr(0, &attr, 0) != nil {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	}
 }
 
 // balance makes the semaphores in a process what they must be. Its memory may be in a file on a
@@ -113,6 +128,20 @@ func (k *Keeper) balance(f *File, pid int, copies []uint64) {
 	if len(copies) == 0 {
 		return
 	}
+	done := make(chan struct{})
+	go func() {
+		hurry()
+		if k.write(f, pid, copies, func() { close(done) }) {
+			close(done)
+		}
+	}()
+	<-done
+}
+
+// write is balance, as long as the process's memory takes to answer. It reports whether that was
+// less than slow, after which late is called. The caller has the thread of a call, without a
+// goroutine between that would have to wait for a processor.
+func (k *Keeper) write(f *File, pid int, copies []uint64, late func()) (soon bool) {
 	k.mu.Lock()
 	waiting, silent := k.silent[pid]
 	if silent && len(waiting) < maxLeft {
@@ -120,48 +149,45 @@ func (k *Keeper) balance(f *File, pid int, copies []uint64) {
 	}
 	k.mu.Unlock()
 	if silent {
-		return
+		return true
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		hurry()
-		mem, err := k.open(pid)
-		if err != nil {
-			return
-		}
-		defer mem.Close()
-		_ = f.balance(mem, copies) // a process that cannot be written to will go on, and say so
-	}()
-	select {
-	case <-done:
-	case <-time.After(slow):
+	timer := time.AfterFunc(slow, func() {
 		k.mu.Lock()
 		if _, ok := k.silent[pid]; !ok {
 			k.silent[pid] = nil
 		}
 		k.mu.Unlock()
-		go func() {
-			<-done
-			k.mu.Lock()
-			all := k.silent[pid]
-			delete(k.silent, pid)
-			k.mu.Unlock()
-			for _, l := range all {
-				k.balance(l.file, pid, l.copies)
-			}
-		}()
+		late()
+	})
+	if mem, err := k.open(pid); err == nil {
+		_ = f.balance(mem, copies) // a process that cannot be written to will go on, and say so
+		mem.Close()
 	}
+	if timer.Stop() {
+		return true
+	}
+	k.mu.Lock()
+	all := k.silent[pid]
+	delete(k.silent, pid)
+	k.mu.Unlock()
+	for _, l := range all {
+		k.balance(l.file, pid, l.copies)
+	}
+	return false
 }
 
 // slow is how long the memory of a process may take to answer.
 const slow = time.Second
 
 // Late returns how many processes went on before their semaphores were raised.
-func (k *Keeper) Late() uint64 { return k.late.Load() }
+func (k *Keeper) Late() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return uint64(len(k.late))
+}
 
-// keep raises the semaphores of a file in a process.
-func (k *Keeper) keep(f *File, pid int, bias uint64) {
+// keep raises the semaphores of a file in a process, as write does.
+func (k *Keeper) keep(f *File, pid int, bias uint64, late func()) (soon bool) {
 	copies := []uint64{bias}
 	if f.Library {
 		if all := f.copies(pid); len(all) > 1 {
@@ -169,7 +195,7 @@ func (k *Keeper) keep(f *File, pid int, bias uint64) {
 			k.note(f, pid)
 		}
 	}
-	k.balance(f, pid, copies)
+	return k.write(f, pid, copies, late)
 }
 
 func (k *Keeper) note(f *File, pid int) {
@@ -215,7 +241,7 @@ func (k *Keeper) Settle() {
 func (k *Keeper) Close() {
 	k.closed.Do(func() {
 		k.reader.Close()
-		k.done.Wait()
+		k.served.Wait()
 		k.ring.Close()
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
@@ -55,7 +56,7 @@ func (p *program) semaphore(bias int) byte {
 }
 
 func newFile() *File {
-	return &File{machine: elf.EM_X86_64, Library: true, inode: math.MaxUint64, counters: []counter{{semaphoreAt, []place{{siteAt, nop}}}}}
+	return &File{machine: elf.EM_X86_64, Library: true, id: procfs.ID{Inode: math.MaxUint64}, counters: []counter{{semaphoreAt, []place{{siteAt, nop}}}}}
 }
 
 // newKeeper returns a keeper for which these are the processes, from 1 on.
@@ -85,7 +86,11 @@ func TestKeeperSilent(t *testing.T) {
 	other.put(siteAt, breakpoint)
 	k := newKeeper(t, silent, other)
 	began := time.Now()
-	k.done.Go(func() { k.balance(newFile(), 1, []uint64{0}) }) // as for a call
+	ended := make(chan bool)
+	go func() {
+		k.balance(newFile(), 1, []uint64{0})
+		close(ended)
+	}()
 	<-asked
 	f := newFile()
 	k.note(f, 2)
@@ -95,8 +100,9 @@ func TestKeeperSilent(t *testing.T) {
 	}
 	k.Settle()
 	k.Close()
+	<-ended
 	if took := time.Since(began); took < slow || took > time.Minute {
-		t.Errorf("the end takes %v", took)
+		t.Errorf("the process without an answer is left after %v", took)
 	}
 	k.balance(newFile(), 1, []uint64{0}) // does not ask again
 	select {
@@ -105,6 +111,49 @@ func TestKeeperSilent(t *testing.T) {
 	default:
 	}
 	close(answer)
+}
+
+// TestKeeperCalled has a call come from a process whose memory does not answer: the next call is
+// answered by another, and each process that went on is counted once.
+func TestKeeperCalled(t *testing.T) {
+	answer := make(chan bool)
+	silent, other := &program{}, &program{}
+	silent.before = func(int64) { <-answer }
+	other.put(siteAt, breakpoint)
+	k := newKeeper(t, silent, other)
+	k.files = []*File{newFile()}
+	late, ended := make(chan bool), make(chan bool)
+	go func() { ended <- k.answer(call{PID: 1}, func() { close(late) }) }()
+	<-late
+	if !k.answer(call{PID: 2}, nil) || other.semaphore(0) != 1 {
+		t.Errorf("the semaphore of a process is %d, want 1, while another's memory does not answer", other.semaphore(0))
+	}
+	close(answer)
+	if <-ended {
+		t.Error("who waited for the memory goes on as well")
+	}
+	for range 2 {
+		k.answer(call{PID: 1, File: wentOn}, nil)
+	}
+	if n := k.Late(); n != 1 {
+		t.Errorf("%d processes went on, want one", n)
+	}
+}
+
+// TestKeeperOther keeps count beside a copy of another file, whose inode has the same number on
+// another file system.
+func TestKeeperOther(t *testing.T) {
+	const another = 7
+	p := &program{}
+	p.put(siteAt, breakpoint)
+	p.put(copySize, another)
+	p.put(copySize+siteAt, nop)
+	p.put(copySize+semaphoreAt, another)
+	f := newFile()
+	f.buildID = buildID{id: []byte{0}}
+	if err := f.balance(p, []uint64{copySize, 0}); err != nil || p.semaphore(0) != 1 || p.semaphore(copySize) != another {
+		t.Errorf("the semaphore is %d, want 1, and memory of another file %d, want %d: %v", p.semaphore(0), p.semaphore(copySize), another, err)
+	}
 }
 
 // TestKeeperChange has a breakpoint come between the look at a site and the writing of its
