@@ -1,13 +1,17 @@
 package attach_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
@@ -157,6 +161,59 @@ func TestSemaphores(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSemaphoresOnOneCPU has programs wait for a tracer that has no CPU but theirs. A kernel
+// that does not preempt itself gives it to the tracer only where they let it.
+func TestSemaphoresOnOneCPU(t *testing.T) {
+	g := compileGuarded(t, "lld")
+	onOneCPU(t)
+	s := open(t, g.program+":guarded:hit", by(t, nil))
+	const starts = 10
+	fired := 0
+	for range starts {
+		m := &model{t: t, guarded: g, watched: true}
+		m.start()
+		fired += m.fired
+	}
+	if n := len(drain(t, s)); n != fired {
+		t.Errorf("got %d events, the programs fired %d", n, fired)
+	}
+	if st := checkSum(t, s); st.Silent > starts/2 {
+		t.Errorf("%d of %d programs went on before their semaphores were raised", st.Silent, starts)
+	}
+}
+
+// onOneCPU has this process, and what it starts, run on the first CPU that it has.
+func onOneCPU(t *testing.T) {
+	t.Helper()
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	for cpu := range 1024 {
+		if all.IsSet(cpu) {
+			one.Set(cpu)
+			break
+		}
+	}
+	set := func(cpus *unix.CPUSet) {
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range tasks {
+			tid, err := strconv.Atoi(task.Name())
+			if err == nil {
+				err = unix.SchedSetaffinity(tid, cpus)
+			}
+			if err != nil && !errors.Is(err, unix.ESRCH) {
+				t.Fatal(err)
+			}
+		}
+	}
+	set(&one)
+	t.Cleanup(func() { set(&all) })
 }
 
 // TestSemaphoresLate has the library appear, and be loaded twice, before a rescan finds its file.

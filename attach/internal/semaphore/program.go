@@ -69,12 +69,16 @@ func (a *assembler) address(r asm.Register, addr uint64) {
 }
 
 // read reads memory at the address in R3, and jumps if it cannot. A program that may
-// sleep gets memory that is not there yet, and lets others have the CPU.
+// sleep gets memory that is not there yet.
 func (a *assembler) read(stack int16, size int32, failed string) {
 	fn := asm.FnProbeReadUser
 	if a.sleeps {
 		fn = asm.FnCopyFromUser
 	}
+	a.readBy(fn, stack, size, failed)
+}
+
+func (a *assembler) readBy(fn asm.BuiltinFunc, stack int16, size int32, failed string) {
 	a.emit(
 		asm.Mov.Imm(asm.R2, size),
 		asm.Mov.Reg(asm.R1, asm.R10),
@@ -209,11 +213,20 @@ const awaitRaise = "await_raise"
 // awaiting adds a round of waiting. It returns 1 to end it: when the semaphore has been
 // raised, cannot be read, or it has taken too long.
 func (a *assembler) awaiting() {
-	a.emit(
-		function(asm.Mov.Reg(asm.R6, asm.R2), awaitRaise, "long", "index", "wait"),
-		asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord),
-	)
-	a.read(stackValue, 2, "over")
+	a.emit(function(asm.Mov.Reg(asm.R6, asm.R2), awaitRaise, "long", "index", "wait"))
+	fn := asm.FnProbeReadUser
+	if a.sleeps {
+		// A kernel that does not preempt itself would keep this CPU, perhaps from the keeper,
+		// but for this helper, which looks whether others want it (mm/gup.c: __get_user_pages).
+		fn = asm.FnCopyFromUserTask
+		a.emit(
+			asm.FnGetCurrentTaskBtf.Call(),
+			asm.Mov.Reg(asm.R4, asm.R0),
+			asm.Mov.Imm(asm.R5, 0),
+		)
+	}
+	a.emit(asm.LoadMem(asm.R3, asm.R6, 0, asm.DWord))
+	a.readBy(fn, stackValue, 2, "over")
 	a.emit(
 		asm.LoadMem(asm.R1, asm.R10, stackValue, asm.Half),
 		asm.LoadMem(asm.R2, asm.R6, 8, asm.DWord),
