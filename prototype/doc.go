@@ -30,6 +30,7 @@
 //	say PROVIDER:NAME WORD [ARGUMENT=VALUE] text in which ${ARGUMENT} stands for one
 //	page PROVIDER:START,PROVIDER:END[:KEY] [by KEY] [stack] [flat] [if CONDITION]
 //	page PROVIDER:NAME
+//	pair PROVIDER:START,PROVIDER:END, and what a page line may have behind it
 //
 // A line with open parentheses or braces goes on in the next line. Types are the types of C and
 // stdint.h, typedefs and enums of lines above, and pointers to anything. They must have the size
@@ -57,6 +58,7 @@
 // --span has them, in groups by a key such as sql(query), and probes whose events are shown. The
 // starts of a flat pair do not nest: a later one takes the place of the one that waits, as where an
 // error skips ends. Starts for which the condition is false are no starts of pairs that are shown.
+// "pair" lines say the same of pairs that are no part of the first look.
 //
 // A probe can have several lines, for versions that pass different arguments. If more
 // than one fits, an argument has the name and type in which they all agree.

@@ -17,14 +17,16 @@ func (l *Look) Single() bool { return !strings.Contains(l.Span, ",") }
 
 type look struct {
 	provider string
+	pair     bool // no part of the first look
 	Look
 }
 
-// look reads a line behind its first word: what is looked at, and then "by" and a key, and "stack".
-func (p *parser) look(line int) error {
+// look reads a line behind its first word, page or pair: what is looked at, and then "by" and a key, and
+// "stack".
+func (p *parser) look(first string, line int) error {
 	text := p.words()
 	words := strings.Fields(text)
-	l := look{}
+	l := look{pair: first == "pair"}
 	ok := len(words) > 0
 	if ok {
 		var end, name string
@@ -51,18 +53,23 @@ func (p *parser) look(line int) error {
 			ok = false
 		}
 	}
-	if !ok {
-		return p.fail(line, "want page PROVIDER:START,PROVIDER:END, as --span has it, and behind it by KEY, stack, flat or if CONDITION; or page PROVIDER:NAME; got %q", text)
+	if !ok || l.pair && l.Single() {
+		return p.fail(line, "want page PROVIDER:START,PROVIDER:END, as --span has it, or pair, and behind it by KEY, stack, flat or if CONDITION; or page PROVIDER:NAME; got %q", text)
 	}
 	p.table.looks = append(p.table.looks, l)
 	return p.advance()
 }
 
 // Looks returns what the first look at a provider shows; nothing if no line says so.
-func (t *Table) Looks(provider string) (all []Look) {
+func (t *Table) Looks(provider string) []Look {
+	return t.looksAt(provider, func(l *look) bool { return !l.pair })
+}
+
+// looksAt returns the looks at a provider that are wanted, of the table that has one and wins.
+func (t *Table) looksAt(provider string, wanted func(*look) bool) (all []Look) {
 	for ; t != nil && len(all) == 0; t = t.over {
 		for _, l := range t.of(provider).looks {
-			if l.provider == provider {
+			if l.provider == provider && wanted(&l) {
 				all = append(all, l.Look)
 			}
 		}
@@ -70,18 +77,19 @@ func (t *Table) Looks(provider string) (all []Look) {
 	return all
 }
 
-// Pair returns what the first look at a provider shows of the pairs of two probes, of which
-// selectors say PROVIDER:NAME at their end; nil if it does not show them.
+// Pair returns what is known of the pairs of two probes, of which selectors say PROVIDER:NAME at
+// their end; nil if nothing is. Without an end, it is that of the start's first pair.
 func (t *Table) Pair(start, end string) *Look {
 	start, end = probeOf(start), probeOf(end)
 	provider, _, _ := strings.Cut(start, ":")
-	for _, l := range t.Looks(provider) {
+	all := t.looksAt(provider, func(l *look) bool {
 		from, rest, ok := strings.Cut(l.Span, ",")
-		if ok && from == start && (rest == end || strings.HasPrefix(rest, end+":")) {
-			return &l
-		}
+		return ok && from == start && (end == "" || rest == end || strings.HasPrefix(rest, end+":"))
+	})
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	return &all[0]
 }
 
 // probeOf returns PROVIDER:NAME of a selector.

@@ -139,8 +139,8 @@ func (p *parser) declaration() error {
 		err = p.danger(line)
 	case first == "say":
 		err = p.say(line)
-	case first == "page":
-		err = p.look(line)
+	case first == "page" || first == "pair":
+		err = p.look(first, line)
 	default:
 		return p.wrong("':' after the provider " + first)
 	}

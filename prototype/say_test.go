@@ -32,7 +32,7 @@ func TestLooks(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.provider, d)
 		}
 	}
-	for _, wrong := range []string{"page", "page a", "page a:", "page a:b,", "page a:b,c", "page a:b,c:", "page a:b by x", "page a:b,a:c by", "page a:b,a:c fast"} {
+	for _, wrong := range []string{"page", "page a", "page a:", "page a:b,", "page a:b,c", "page a:b,c:", "page a:b by x", "page a:b,a:c by", "page a:b,a:c fast", "pair a:b", "pair"} {
 		var syntax *prototype.SyntaxError
 		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
 			t.Errorf("%q: %v", wrong, err)
@@ -43,6 +43,29 @@ func TestLooks(t *testing.T) {
 			if _, err := prototype.Parse("again", []byte("page "+l.Span)); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// TestPairs reads what is known of pairs, also of ones that are no part of the first look.
+func TestPairs(t *testing.T) {
+	mine, err := prototype.Parse("mine", []byte("page mine:a,mine:b by sql(q) flat\npair mine:b,mine:c:id by x\npair mine:a,mine:c\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if looks := mine.Looks("mine"); len(looks) != 1 {
+		t.Errorf("the first look is %v, want one", looks)
+	}
+	first, second := &prototype.Look{Span: "mine:a,mine:b", By: "sql(q)", Flat: true}, &prototype.Look{Span: "mine:b,mine:c:id", By: "x"}
+	for _, c := range []struct {
+		start, end string
+		want       *prototype.Look
+	}{
+		{"mine:a", "mine:b", first}, {"./m:mine:a", "", first}, {"mine:b", "", second}, {"mine:b", "mine:c", second},
+		{"mine:a", "mine:c", &prototype.Look{Span: "mine:a,mine:c"}}, {"mine:c", "", nil}, {"mine:b", "mine:a", nil}, {"other:a", "", nil},
+	} {
+		if d := cmp.Diff(c.want, prototype.Known().With(mine).Pair(c.start, c.end)); d != "" {
+			t.Errorf("%s %s (-want +got):\n%s", c.start, c.end, d)
 		}
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
-	"github.com/go-usdt/usdt/prototype"
 )
 
 var latencyVerb = verb{
@@ -33,6 +32,7 @@ count, sum, avg, min and max, or what --show names. --slower prints longer pairs
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first
   sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99
+  sdttrace latency postgresql:query__plan__start  a start alone: the end that belongs to it
   sdttrace latency postgresql:lock__wait__start postgresql:lock__wait__done --by 'sql(statement),stack'
   sdttrace latency uprobe:./srv:handle            how long a function takes, up to its uretprobe
   sdttrace latency a:sent b:received --key machine,id --from day.usdt   between processes`,
@@ -46,7 +46,7 @@ type latencies struct {
 	slower flagvalue.Threshold
 	fields format.Fields
 	end    string
-	looked string // the provider whose pair is measured
+	looked string // the provider, or the start, whose pair is measured
 	flat   bool   // starts do not nest, see session.Known
 }
 
@@ -84,22 +84,25 @@ func (d *latencies) take(args []string) ([]string, error) {
 	return args, nil
 }
 
-// look takes the first pair that the first look at a provider shows.
+// look takes the first pair that the first look at a provider shows, or the end that belongs to a start.
 func (d *latencies) look(ctx context.Context, args []string) ([]string, error) {
-	if len(args) != 1 {
+	if len(args) != 1 || len(session.SplitProbes(args[0])) != 1 {
 		return args, nil
 	}
-	looks, rest, err := d.looks(ctx, args)
-	i := slices.IndexFunc(looks, func(l prototype.Look) bool { return !l.Single() })
-	if err != nil || len(rest) > 0 || i < 0 {
+	finder, err := d.finder()
+	if err != nil {
+		return nil, err
+	}
+	l, err := finder.Pair(ctx, args[0])
+	if err != nil || l == nil {
 		return args, err
 	}
-	s, err := session.ParseSpan(looks[i].Span)
+	s, err := session.ParseSpan(l.Span)
 	if len(d.key) == 0 {
 		d.key = s.Key
 	}
-	if !d.given("by") && !d.slower.Given && looks[i].By != "" {
-		d.by = []string{looks[i].By}
+	if !d.given("by") && !d.slower.Given && l.By != "" {
+		d.by = []string{l.By}
 	}
 	d.looked = args[0]
 	return []string{s.Start, s.End}, err

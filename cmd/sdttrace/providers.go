@@ -43,15 +43,24 @@ func (f *traceFlags) looks(ctx context.Context, args []string) ([]prototype.Look
 	if !slices.ContainsFunc(args, look.IsProvider) {
 		return nil, args, nil
 	}
-	table, err := f.prototypes()
+	finder, err := f.finder()
 	if err != nil {
 		return nil, nil, err
 	}
-	finder := look.Finder{Table: table, PIDs: f.pids, Force: f.force, Later: f.wait || len(f.command) > 0}
+	return finder.Find(ctx, args)
+}
+
+// finder finds first looks at what is traced.
+func (f *traceFlags) finder() (*look.Finder, error) {
+	table, err := f.prototypes()
+	if err != nil {
+		return nil, err
+	}
+	finder := &look.Finder{Table: table, PIDs: f.pids, Force: f.force, Later: f.wait || len(f.command) > 0}
 	if f.replayed != nil {
 		finder.Recordings = f.replayed.Files
 	}
-	return finder.Find(ctx, args)
+	return finder, nil
 }
 
 // look takes what the first look at providers shows as the deed's own flags would.

@@ -11,6 +11,9 @@ import (
 // variables returns the arguments of a note, and behind them the texts to which variables of the program
 // point, as far as its file has their symbols.
 func (b *Binder) variables(s *site.Site, args []notes.Arg, known *prototype.Prototype) ([]notes.Arg, *prototype.Prototype) {
+	if known == nil && len(args) == 0 {
+		known = &prototype.Prototype{} // no argument is all that is known of them
+	}
 	if known == nil || len(known.Params) != len(args) {
 		return args, known
 	}

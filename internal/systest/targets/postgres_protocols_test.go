@@ -55,6 +55,26 @@ func testProtocols(t *testing.T, p *postgres) {
 			t.Errorf("in the %s protocol the summary is %s", mode, said)
 		}
 	}
+	// A start alone has the end that belongs to it, and the text of the statement: planning, each statement of a
+	// string, which INSERT executes in two portals, and commits.
+	batch := filepath.Join(p.dir, "batch.sql")
+	if err := os.WriteFile(batch, []byte("select 1\\; select 2\\; insert into pgbench_history (tid) values (8);\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ mode, file, start, want string }{
+		{"simple", script, "query__plan__start", `25 +"insert into pgbench_history \(tid\) values \(\?\)"`},
+		{"extended", script, "query__plan__start", `25 +"insert into pgbench_history \(tid\) values \(\?\)"`},
+		{"extended", script, "query__parse__start", `25 +"select pg_sleep\(\?\)"`},
+		{"simple", batch, "query__execute__start", `75 +"select \?; select \?; insert into pgbench_history \(tid\) values \(\?\)"`},
+		{"extended", script, "query__execute__start", `25 +"insert into pgbench_history \(tid\) values \(\?\)"`},
+		{"prepared", script, "query__execute__done", `25 +"commit"`},
+		{"simple", script, "query__execute__done", `25 +"select pg_sleep\(\?\)"`},
+	} {
+		out, said := measure(func() { p.client("pgbench", "-n", "-M", c.mode, "-f", c.file, "-t", "25") }, "latency", "postgresql:"+c.start, "--show", "count")
+		if !regexp.MustCompile(`(?m)^ *` + c.want + `$`).MatchString(out) {
+			t.Errorf("from %s in the %s protocol: %s%s, want %s", c.start, c.mode, out, said, c.want)
+		}
+	}
 	fail := func() { p.client("psql", "-qAtX", "-f", failing) }
 	if out, said := measure(fail, "latency", "postgresql", "--slower", "1ns", "--fields", "status"); out != "status=\"select 2;\"\n" || strings.Contains(said, "waited longer") {
 		t.Errorf("with errors: %s%s, want the statement that succeeded, and none that hangs", out, said)

@@ -182,6 +182,10 @@ func TestRecipes(t *testing.T) {
 	k.cook("sql(status)", 0, "", extended, `^ *20 .* "END"$`)
 	k.cook("transaction__abort", 0, "", func() { p.client("psql", "-qX", "-f", failing) },
 		`^[0-9:.]+ postgres/\d+ latency=\S+ postgresql:statement__status status="select 1/0;" -> postgresql:transaction__abort `)
+	for _, start := range []string{"query__parse__start", "query__plan__start", "query__execute__start"} {
+		k.cook(start, 0, "", extended, `^ *20 .* "SELECT abalance FROM pgbench_accounts WHERE aid = \$1"$`)
+	}
+	k.cook("query__execute__done", 0, "", extended, `^ *20 .* "END"$`)
 	k.cook("query__start", 0, "", bench,
 		`^[0-9:.]+ postgres/\d+ postgresql:query__start query="UPDATE pgbench_tellers SET tbalance = tbalance \+ -?\d+ WHERE tid = \d+;"$`)
 	k.cook("sql(query)", 0, "", bench, `^ *40  "UPDATE pgbench_tellers SET tbalance = tbalance \+ \? WHERE tid = \?"$`)

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/prototype"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Finder finds what the first look at providers shows.
@@ -45,6 +47,39 @@ func (f *Finder) Find(ctx context.Context, words []string) (all []prototype.Look
 		all = append(all, some...)
 	}
 	return all, rest, nil
+}
+
+// Pair returns the pair that matters first of a provider, or of a probe that is a start; nil if there
+// is none.
+func (f *Finder) Pair(ctx context.Context, word string) (*prototype.Look, error) {
+	if IsProvider(word) {
+		looks, _, err := f.Find(ctx, []string{word})
+		if i := slices.IndexFunc(looks, func(l prototype.Look) bool { return !l.Single() }); i >= 0 {
+			return &looks[i], err
+		}
+		return nil, err
+	}
+	parsed, err := selector.Parse(word)
+	if err != nil || parsed.Kind != reader.USDT || strings.ContainsAny(parsed.Provider+parsed.Name, "*?[") {
+		return nil, nil // whoever reads the selectors says why
+	}
+	at := strings.TrimSuffix(word, parsed.Name) // with the path
+	start := parsed.Provider + ":" + parsed.Name
+	if l := f.Table.Pair(start, ""); l != nil {
+		l.Span = at + strings.TrimPrefix(strings.Replace(l.Span, ","+parsed.Provider+":", ","+at, 1), parsed.Provider+":")
+		return l, nil
+	}
+	sites, err := f.sites(ctx, at+"*")
+	if err != nil && !errors.Is(err, attach.ErrNoMatch) {
+		return nil, err
+	}
+	for _, l := range Of(nil, parsed.Provider, sites) {
+		if from, rest, ok := strings.Cut(l.Span, ","); ok && from == start {
+			l.Span = word + "," + at + strings.TrimPrefix(rest, parsed.Provider+":")
+			return &l, nil
+		}
+	}
+	return nil, nil
 }
 
 // none returns the error for a word that names no provider: what there is instead.
