@@ -109,9 +109,14 @@ func TestDocumentedCommands(t *testing.T) {
 				continue // prose, or a synopsis
 			}
 			n++
-			for i, arg := range args { // a first look at a provider, which may not run here
+			for i, arg := range args { // a provider, or a start alone, which may not run here
 				if looks := prototype.Known().Looks(arg); len(looks) > 0 {
 					args = slices.Replace(args, i, i+1, look.Probes(looks[0])...)
+					break
+				}
+				alone := i == len(args)-1 || !strings.Contains(args[i+1], ":")
+				if l := prototype.Known().Pair(arg, ""); args[0] == "latency" && i == 1 && alone && l != nil {
+					args = slices.Replace(args, i, i+1, look.Probes(*l)...)
 					break
 				}
 			}
