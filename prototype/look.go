@@ -78,7 +78,7 @@ func (t *Table) looksAt(provider string, wanted func(*look) bool) (all []Look) {
 }
 
 // Pair returns what is known of the pairs of two probes, of which selectors say PROVIDER:NAME at
-// their end; nil if nothing is. Without an end, it is that of the start's first pair.
+// their end, or of the first pair that begins at a start if end is empty; nil if nothing is.
 func (t *Table) Pair(start, end string) *Look {
 	start, end = probeOf(start), probeOf(end)
 	provider, _, _ := strings.Cut(start, ":")

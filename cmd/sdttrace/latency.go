@@ -31,8 +31,7 @@ count, sum, avg, min and max, or what --show names. --slower prints longer pairs
 --fields, and the starts that hang; with --top N, the N slowest. --interval also counts starts that hang.`,
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first
-  sdttrace latency postgresql:query__start postgresql:query__done --by 'sql(query)' --show p50,p99
-  sdttrace latency postgresql:query__plan__start  a start alone: the end that belongs to it
+  sdttrace latency postgresql:query__plan__start --show p50,p99   a start alone: the end that belongs to it
   sdttrace latency postgresql:lock__wait__start postgresql:lock__wait__done --by 'sql(statement),stack'
   sdttrace latency uprobe:./srv:handle            how long a function takes, up to its uretprobe
   sdttrace latency a:sent b:received --key machine,id --from day.usdt   between processes`,

@@ -80,7 +80,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 			return err
 		}
 		inKernel, bare := command.InKernel(traced)
-		c, err := command.Start(f.command, command.How{User: f.user, InBackground: f.inBackground, Bare: bare}, commandOutput)
+		c, err := command.Start(f.command, command.How{User: f.user, InBackground: f.inBackground, Early: inKernel, Bare: bare}, commandOutput)
 		if err != nil {
 			return unattached(user, traced, f.waitable(), err)
 		}
@@ -101,9 +101,6 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 			defer c.Release()
 			return errors.Join(c.Begin(s, remarks), show())
 		}
-		if inKernel && !bare && !f.quiet {
-			fmt.Fprintln(stderr, "sdttrace: the command is traced from when its dynamic linker has loaded its libraries, also in the kernel: only kernel functions and tracepoints without other probes are traced from its first instruction")
-		}
 		f.held = c
 		opts.Target.PIDs, opts.Target.Children = []int{c.PID()}, f.children
 		opts.Rescan, opts.Await = commandRescan, true
@@ -113,6 +110,12 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	s, show, err := d.open(ctx, probes, opts, to)
 	if err != nil {
 		return f.explained(unattached(user, traced, f.waitable(), err))
+	}
+	if f.held != nil {
+		if err := f.held.Load(s); err != nil {
+			s.Close()
+			return err
+		}
 	}
 	if f.held != nil && !f.children && opts.Target.Via != attach.ViaLocal && len(s.NoMatch()) > 0 {
 		if err := command.LackingFile(ctx, traced); err != nil {

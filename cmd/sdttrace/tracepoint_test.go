@@ -65,8 +65,8 @@ func TestTracepoints(t *testing.T) {
 	}
 }
 
-// TestFirstInstruction has the kernel's events alone trace a command from its first instruction, and
-// events beside other probes say that they begin later.
+// TestFirstInstruction has the kernel's events trace a command from its first instruction, alone and beside
+// probes of the command and its libraries, which its dynamic linker maps meanwhile.
 func TestFirstInstruction(t *testing.T) {
 	needs.Root(t)
 	needs.Tracepoints(t)
@@ -78,12 +78,17 @@ func TestFirstInstruction(t *testing.T) {
 	needs.Run(t, "gcc", "-O1", "-o", program, program+".c")
 	var stdout, stderr strings.Builder
 	sdttrace := executed(t, &stdout, &stderr)
-	const open, late = "tracepoint:syscalls:sys_enter_openat", "the command is traced from when its dynamic linker has loaded its libraries"
-	code := sdttrace("count", "--by", "filename", open, "--", program)
-	if code != 0 || !regexp.MustCompile(`(?m)^ +1 +"[^"]*/libc\.so`).MatchString(stdout.String()) || strings.Contains(stderr.String(), late) {
-		t.Errorf("exit code %d, prints %s%s, want the libc that the dynamic linker opens", code, &stdout, &stderr)
-	}
-	if code := sdttrace("count", open, "uprobe:"+program+":main", "--", program); code != 0 || !strings.Contains(stderr.String(), late) {
-		t.Errorf("exit code %d, prints %s%s, want %s", code, &stdout, &stderr, late)
+	const open = "tracepoint:syscalls:sys_enter_openat"
+	for _, also := range [][]string{nil, {"uprobe:" + program + ":main", "uprobe:libc.so.6:getppid"}} {
+		stdout.Reset()
+		args := append(append([]string{"print", open}, also...), "--", program)
+		if code := sdttrace(args...); code != 0 || !regexp.MustCompile(`openat .*filename="[^"]*/libc\.so`).MatchString(stdout.String()) {
+			t.Errorf("%q: exit code %d, prints %s%s, want the libc that the dynamic linker opens", args, code, &stdout, &stderr)
+		}
+		for _, probe := range also {
+			if name := probe[strings.LastIndexByte(probe, ':'):]; strings.Count(stdout.String(), name) != 1 {
+				t.Errorf("%q: prints %s%s, want %s once", args, &stdout, &stderr, name)
+			}
+		}
 	}
 }

@@ -39,8 +39,10 @@ type Command struct {
 type How struct {
 	User         bool // its probes are traced without the kernel
 	InBackground bool // the terminal is in use: the program reads nothing
-	// Bare says that only the kernel's functions and tracepoints are traced: nothing of the program has
-	// to be mapped, so it is stopped before its first instruction, which is its dynamic linker's.
+	// Early says that functions or tracepoints of the kernel are traced: it is stopped before its first
+	// instruction, which is its dynamic linker's.
+	Early bool
+	// Bare says that nothing else is traced, so that nothing of the program has to be mapped.
 	Bare bool
 }
 
@@ -73,7 +75,9 @@ func startTraced(args []string, how How, stderr io.Writer) (*Command, error) {
 		c.hold.close()
 		return nil, fmt.Errorf("start %s: %w", args[0], err)
 	}
-	c.hold.start()
+	if !how.Early || how.Bare {
+		c.hold.start()
+	} // otherwise Load does
 	return c, nil
 }
 
@@ -114,7 +118,7 @@ func startUnblocked(cmd *exec.Cmd) error {
 
 // stopAtStart lets the process, which stands still behind its exec, go on until its
 // libraries are ready, or to its entry point if it has no dynamic linker: an attached
-// program stops it there by a signal. A bare one stays where it is.
+// program stops it there by a signal. With How.Early it stays where it is.
 func (c *Command) stopAtStart() error {
 	pid := c.PID()
 	var status syscall.WaitStatus
@@ -124,7 +128,7 @@ func (c *Command) stopAtStart() error {
 	if !status.Stopped() {
 		return errors.New("it ended before its exec")
 	}
-	if c.how.Bare {
+	if c.how.Early {
 		// It takes the signal when it is let go on, before it returns from exec.
 		if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 			return fmt.Errorf("stop it: %w", err)
@@ -134,6 +138,12 @@ func (c *Command) stopAtStart() error {
 		}
 		return c.awaitStop()
 	}
+	return c.awaitLibraries(func() error { return syscall.PtraceDetach(pid) })
+}
+
+// awaitLibraries lets the process go on until its libraries are ready, or to its entry point.
+func (c *Command) awaitLibraries(resume func() error) error {
+	pid := c.PID()
 	startup, err := gate.StartupOf(pid)
 	c.hold.passed = err
 	stopper, err := attachStopper(pid, startup.Ready)
@@ -144,20 +154,37 @@ func (c *Command) stopAtStart() error {
 		return err
 	}
 	defer stopper.Close()
-	if err := syscall.PtraceDetach(pid); err != nil {
+	if err := resume(); err != nil {
 		return fmt.Errorf("continue it: %w", err)
 	}
 	if err := c.awaitStop(); err != nil || !startup.Loading() {
 		return err
 	}
-	// The stop is consumed, or the next wait would report it again.
-	if err := unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WNOHANG, nil); err != nil {
-		return fmt.Errorf("wait for its stop: %w", err)
-	}
-	if err := c.resume(); err != nil {
+	if err := c.resumeStopped(); err != nil {
 		return err
 	}
 	return c.awaitStop()
+}
+
+// resumeStopped consumes a stop, or the next wait would report it again, and lets the process go on.
+func (c *Command) resumeStopped() error {
+	if err := unix.Waitid(unix.P_PID, c.PID(), nil, unix.WSTOPPED|unix.WNOHANG, nil); err != nil {
+		return fmt.Errorf("wait for its stop: %w", err)
+	}
+	return c.resume()
+}
+
+// Load has a program with How.Early, of which the kernel's events are traced already, load what it is
+// linked with, and s attach to its own probes before they can fire. Other programs have done that.
+func (c *Command) Load(s Searcher) error {
+	if !c.how.Early || c.how.Bare {
+		return nil
+	}
+	if err := c.awaitLibraries(c.resumeStopped); err != nil {
+		return fmt.Errorf("start %s: %w", c.cmd.Args[0], err)
+	}
+	c.hold.start()
+	return s.RescanHeld()
 }
 
 // awaitStop waits until the process stands still or has ended, and leaves both to be

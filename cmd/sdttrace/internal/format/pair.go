@@ -12,7 +12,8 @@ import (
 )
 
 // appendPair appends a pair as a line of text: when it ended, how long it took, and what
-// its start and its end have; below, the calls that led to each. Equal arguments stand there once.
+// its start and its end have; below, the calls that led to each. Equal arguments stand there once, and so
+// do equal texts.
 // A pair that has not ended has the time of its start, and for how long it has waited.
 func appendPair(dst []byte, pair *attach.Pair) []byte {
 	if pair.End.Name == "" {
@@ -28,7 +29,7 @@ func appendPair(dst []byte, pair *attach.Pair) []byte {
 		dst = appendProcess(dst, &pair.End)
 	}
 	end := pair.End
-	end.Args = newArgs(pair)
+	end.Args = slices.DeleteFunc(newArgs(pair), func(a event.Arg) bool { return repeats(&pair.Start, &a) })
 	dst = appendFired(dst, &end)
 	if pair.Start.Stack != nil && pair.End.Stack != nil {
 		dst = append(appendCalls(dst, &pair.Start), "\n      ->"...)
@@ -45,6 +46,12 @@ func newArgs(pair *attach.Pair) (args []event.Arg) {
 		}
 	}
 	return args
+}
+
+// repeats reports whether an argument is a text that an event has under another name, as statements are.
+func repeats(ev *event.Event, a *event.Arg) bool {
+	text, ok := a.Value.(string)
+	return ok && text != "" && slices.ContainsFunc(ev.Args, func(b event.Arg) bool { return b.Value == any(text) })
 }
 
 // PickPair makes one event of a pair, with the parts that --fields names: the time of its end, the
