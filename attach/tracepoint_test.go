@@ -172,6 +172,7 @@ func TestTracepoints(t *testing.T) {
 func TestTracepointLatency(t *testing.T) {
 	needs.Tracepoints(t)
 	p := startChild(t, "calling")
+	p.Do("nothing") // it has its probe now
 	const enter, exit = "tracepoint:syscalls:sys_enter_mkdirat", "tracepoint:syscalls:sys_exit_mkdirat"
 	l, err := attach.OpenLatency(t.Context(), enter, exit, &attach.LatencyOptions{By: []string{"mode"}}, functionsOf(p.PID(), "ret < 0"))
 	needPrivileges(t, err)
