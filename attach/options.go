@@ -182,6 +182,20 @@ func (o *Options) Validate() error {
 	return err
 }
 
+// Restricted returns the options with a condition beside their own, which hold if both do; the options
+// themselves without one.
+func (o *Options) Restricted(where string) *Options {
+	if where == "" {
+		return o
+	}
+	out := *o
+	if out.Where != "" {
+		where = "(" + out.Where + ") && (" + where + ")"
+	}
+	out.Where = where
+	return &out
+}
+
 // used returns the settings for options whose processes exist, and for event options.
 func (o *Options) used(events *EventOptions) (*settings, error) {
 	out, err := o.settings(events)

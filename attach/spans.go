@@ -136,7 +136,7 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 	out := *o
 	out.keep, out.spanned, out.events = true, true, n
 	var err error
-	if s.spans, err = spanMatches(spans, o.Where); err != nil {
+	if s.spans, err = spanMatches(spans, o); err != nil {
 		return err
 	}
 	for _, m := range s.spans {
@@ -153,7 +153,7 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 	}
 	if o.Await && len(spans) > 0 {
 		awaited := spanSites{} // All has its own, and reads meanwhile
-		if awaited.spans, err = spanMatches(spans, o.Where); err != nil {
+		if awaited.spans, err = spanMatches(spans, o); err != nil {
 			return err
 		}
 		s.fitsTogether = func(table *numbering.Table) error { return s.match(&awaited, table) }
@@ -172,11 +172,11 @@ func (s *Spans) open(ctx context.Context, all []string, n int, spans []Span, o *
 	return nil
 }
 
-func spanMatches(spans []Span, where string) (all []*spanMatch, err error) {
+func spanMatches(spans []Span, o *settings) (all []*spanMatch, err error) {
 	for _, span := range spans {
 		m := &spanMatch{Span: span}
-		if both := both(where, span.Where); both != "" {
-			if m.where, err = parseWhere(both); err != nil {
+		if where := o.Restricted(span.Where).Where; where != "" {
+			if m.where, err = parseWhere(where); err != nil {
 				return nil, &OptionError{"Where", err}
 			}
 		}
@@ -189,14 +189,6 @@ func spanMatches(spans []Span, where string) (all []*spanMatch, err error) {
 		all = append(all, m)
 	}
 	return all, nil
-}
-
-// both returns a condition that holds if two do. Either may be empty.
-func both(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return "(" + a + ") && (" + b + ")"
 }
 
 // match finds out what the sites of a table have to do with spans. It is an error if a span has no

@@ -130,7 +130,7 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	}
 	var where string
 	d.flat, where = session.Known(d.start, d.end, opts)
-	opts = session.Restricted(opts, where)
+	opts = opts.Restricted(where)
 	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
 		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Flat: d.flat, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)

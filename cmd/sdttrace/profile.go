@@ -151,7 +151,7 @@ func (d *profiling) source(ctx context.Context, probes []string, opts *attach.Op
 			return nil, nil, err
 		}
 		flat, where := session.Known(s.Start, s.End, opts)
-		l, err := attach.OpenLatency(ctx, s.Start, s.End, &attach.LatencyOptions{Key: s.Key, Flat: flat, By: d.meanings.Keys(d.by, []string{s.Start, s.End}), MaxGroups: d.maxGroups, Interval: d.intervals(d.interval)}, session.Restricted(opts, where))
+		l, err := attach.OpenLatency(ctx, s.Start, s.End, &attach.LatencyOptions{Key: s.Key, Flat: flat, By: d.meanings.Keys(d.by, []string{s.Start, s.End}), MaxGroups: d.maxGroups, Interval: d.intervals(d.interval)}, opts.Restricted(where))
 		return l, func(recording.Part) (*profile.Profile, error) { return d.collector(to).Groups(ctx, l) }, err
 	case d.groups():
 		a, err := attach.OpenAggregate(ctx, probes, d.what.By(d.meanings.Keys(d.by, probes)...).Interval(d.intervals(d.interval)), opts)

@@ -14,16 +14,3 @@ func Known(start, end string, opts *attach.Options) (flat bool, where string) {
 	}
 	return l.Flat, l.If
 }
-
-// Restricted returns options with a condition beside their own; the options themselves without one.
-func Restricted(opts *attach.Options, where string) *attach.Options {
-	if where == "" {
-		return opts
-	}
-	out := *opts
-	if out.Where != "" {
-		where = "(" + out.Where + ") && (" + where + ")"
-	}
-	out.Where = where
-	return &out
-}

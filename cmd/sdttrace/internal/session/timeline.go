@@ -49,7 +49,7 @@ func Watch(ctx context.Context, probes, texts []string, what *attach.EventOption
 		t.events, err = attach.OpenEvents(ctx, probes, what, opts)
 		t.watched = t.events
 	case t.matched && keep == 0 && what.Sample <= 1:
-		t.pairs, err = attach.OpenPairs(ctx, spans[0].Start, spans[0].End, &attach.PairOptions{Key: spans[0].Key, Flat: spans[0].Flat, RingSize: what.RingSize, MaxString: what.MaxString}, Restricted(opts, spans[0].Where))
+		t.pairs, err = attach.OpenPairs(ctx, spans[0].Start, spans[0].End, &attach.PairOptions{Key: spans[0].Key, Flat: spans[0].Flat, RingSize: what.RingSize, MaxString: what.MaxString}, opts.Restricted(spans[0].Where))
 		if t.watched = t.pairs; err != nil {
 			err = fmt.Errorf("--span %s: %w", texts[0], err)
 		}
