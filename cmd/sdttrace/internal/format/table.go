@@ -61,7 +61,15 @@ func appendTable(dst []byte, t *Table, in *Interval) []byte {
 	if timed {
 		names = append([]string{"time"}, names...)
 	}
-	keys := slices.DeleteFunc(slices.Clone(t.Keys), func(name string) bool { return isStack(in.Groups, slices.Index(t.Keys, name)) })
+	var keys []string
+	var columns, stacks []int // which keys are columns, and which are below their rows
+	for i, name := range t.Keys {
+		if isStack(in.Groups, i) {
+			stacks = append(stacks, i)
+		} else {
+			keys, columns = append(keys, name), append(columns, i)
+		}
+	}
 	var rows [][]string
 	for i := range in.Groups {
 		g := &Group{Group: &in.Groups[i], Unit: in.Unit, Seconds: in.Took.Seconds()}
@@ -69,7 +77,7 @@ func appendTable(dst []byte, t *Table, in *Interval) []byte {
 		for _, name := range names {
 			row = append(row, g.cell(name, in.At))
 		}
-		rows = append(rows, append(row, g.keys(len(keys))...))
+		rows = append(rows, append(row, g.keys(columns)...))
 	}
 	names, rows = t.addHeat(in, names, rows)
 	if len(t.widths) != len(names) {
@@ -107,9 +115,17 @@ func appendTable(dst []byte, t *Table, in *Interval) []byte {
 	for i, row := range rows {
 		dst = appendRow(dst, row, widths, len(names))
 		g := &in.Groups[i]
-		for i := range g.By {
-			if s, ok := g.By[i].Value.(*event.Stack); ok {
-				dst = append(AppendStack(dst[:len(dst)-1], s), '\n')
+		for _, i := range stacks {
+			switch key := g.By[i]; {
+			case g.Other && len(keys) == 0:
+				dst = append(dst[:len(dst)-1], "\n\t(other)\n"...)
+			case g.Other:
+			case key.Err != nil:
+				dst = append(AppendStack(dst[:len(dst)-1], &event.Stack{Err: key.Err}), '\n')
+			default:
+				if s, ok := key.Value.(*event.Stack); ok {
+					dst = append(AppendStack(dst[:len(dst)-1], s), '\n')
+				}
 			}
 		}
 		dst = AppendHist(dst, g, in.Unit, t.Steps, t.Width)
@@ -204,16 +220,14 @@ func (g *Group) cell(name string, at time.Time) string {
 	return string(u.append(nil, value))
 }
 
-// keys returns what tells a group apart, but its stack.
-func (g *Group) keys(n int) []string {
+// keys returns those keys of a group that are columns.
+func (g *Group) keys(columns []int) []string {
 	if g.Other {
-		return append([]string{"(other)"}, make([]string, n)...)[:n]
+		return append([]string{"(other)"}, make([]string, len(columns))...)[:len(columns)]
 	}
 	var keys []string
-	for i := range g.By {
-		if _, ok := g.By[i].Value.(*event.Stack); !ok {
-			keys = append(keys, string(AppendValue(nil, &g.By[i])))
-		}
+	for _, i := range columns {
+		keys = append(keys, string(AppendValue(nil, &g.By[i])))
 	}
 	return keys
 }

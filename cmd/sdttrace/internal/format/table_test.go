@@ -110,6 +110,33 @@ count  path           status
 }
 
 // TestHeatColumn gives heat lines a third of what numbers leave, unless that is too little.
+// TestStackThatCannotBeRead has a group whose stack is not known beside one whose stack is.
+func TestStackThatCannotBeRead(t *testing.T) {
+	stack := &event.Stack{PCs: []uint64{16}}
+	missing := errors.New("the kernel gave no stack")
+	group := func(by ...event.Arg) total.Group { return total.Group{By: by, Count: 2} }
+	for _, test := range []struct {
+		keys   []string
+		groups []total.Group
+		want   string
+	}{
+		{[]string{"stack"}, []total.Group{group(event.Arg{Value: stack}), group(event.Arg{Err: missing})},
+			"count\n    2\n\t[unknown] (0x10)\n    2\n\t?(the kernel gave no stack)\n"},
+		{[]string{"a", "stack"}, []total.Group{group(event.Arg{Value: 1}, event.Arg{Err: missing}), group(event.Arg{Value: 2}, event.Arg{Value: stack})},
+			"count  a\n    2  1\n\t?(the kernel gave no stack)\n    2  2\n\t[unknown] (0x10)\n"},
+		{[]string{"stack"}, []total.Group{group(event.Arg{Value: stack}), {By: []event.Arg{{}}, Other: true, Count: 2}},
+			"count\n    2\n\t[unknown] (0x10)\n    2\n\t(other)\n"},
+		{[]string{"stack"}, []total.Group{group(event.Arg{Err: missing})},
+			"count  stack\n    2  ?(the kernel gave no stack)\n"},
+	} {
+		table := Table{Keys: test.keys, Of: "events"}
+		got := string(appendTable(nil, &table, &Interval{Groups: test.groups}))
+		if _, got, _ = strings.Cut(got, "\n"); got != test.want {
+			t.Errorf("%q:\ngot  %q\nwant %q", test.keys, got, test.want)
+		}
+	}
+}
+
 func TestHeatColumn(t *testing.T) {
 	for width, want := range map[int]int{50: 0, 60: 7, 80: 14, 120: 16} {
 		table, got := Table{Keys: []string{"sql(query)"}, Names: []string{"sum", "avg", "min", "max"}, Of: "pairs", Width: width, Drawn: true}, 0
