@@ -36,6 +36,10 @@ var (
 		"count --by comm", "count --by a", "stats a --show sum", "hist a --json", "stats a.b --show avg --by pid --interval 1ms", "latency p:n p:n", "profile --span p:n,p:n",
 		"latency p:n p:n --slower 1ns", "--where arg0>0 --json", "--stack", "--stack --json", "profile --format folded -o FILE", "profile -o FILE", "page --stack -o FILE",
 		"count --by stack", "--max-string 8", "--limit 3", "stats a --hist --show p50,p99.9", "snapshot p:n --json", "--where comm=='x'", "count --by a.b,a[0] --interval 1s",
+		"timeline --flow a --counter a -o FILE", "timeline --stack --counter a.b -o FILE", "hist a --steps 0,1000,1 --by tid", "latency p:n p:n --hist --interval 1ms --json",
+		"latency p:n p:n --key a --slower 1ns --fields args --stack", "profile --weigh a --format text", "profile --by a,comm --format folded -o FILE",
+		"page --span p:n,p:n:a --span p:n,p:n -o FILE", "snapshot a>=0 --before 10000 --after 10000 --every 1ns", "count --by stack,a --interval 1ms --json",
+		"count --by func,module,provider,cgroup,a --max-groups 1000000", "stats a --show sum,rate,stddev --hist --interval 1ns", "--sample 2 --str a --json", "-v",
 	}
 	dumps = []string{"", "--json", "--format markdown", "--format bpftrace", "--format c", "--format uprobe_events", "--check", "--symbols", "--disasm"}
 )
