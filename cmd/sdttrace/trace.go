@@ -146,6 +146,9 @@ func (f *traceFlags) warn(ctx context.Context, probes []string, opts *attach.Opt
 	}
 	if !f.user && len(f.command) == 0 { // a session of the whole machine says so itself, at its end
 		remark.Copied(stderr, f.pids, probes)
+		if len(f.pids) == 0 && f.replayed == nil {
+			remark.Replaced(stderr, f.exe, probes)
+		}
 	}
 	short := f.duration > 0 && f.duration <= remark.HotShort
 	if !short && !f.wait && f.events.Sample <= 1 && len(f.command) == 0 {
