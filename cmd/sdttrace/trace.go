@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -82,7 +83,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		inKernel, bare := command.InKernel(traced)
 		c, err := command.Start(f.command, command.How{User: f.user, InBackground: f.inBackground, Early: inKernel, Bare: bare}, commandOutput)
 		if err != nil {
-			return unattached(user, traced, f.waitable(), err)
+			return unattached(user, traced, f.waitable(err), err)
 		}
 		if c.Offers() {
 			opts.Target.Via = attach.ViaLocal
@@ -109,7 +110,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	defer func() { f.explainCopied(failed, traced, stderr) }()
 	s, show, err := d.open(ctx, probes, opts, to)
 	if err != nil {
-		return f.explained(unattached(user, traced, f.waitable(), err))
+		return f.explained(unattached(user, traced, f.waitable(err), err))
 	}
 	if f.held != nil {
 		if err := f.held.Load(s); err != nil {
@@ -120,7 +121,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	if f.held != nil && !f.children && opts.Target.Via != attach.ViaLocal && len(s.NoMatch()) > 0 {
 		if err := command.LackingFile(ctx, traced); err != nil {
 			s.Close()
-			return f.explained(unattached(user, traced, f.waitable(), err))
+			return f.explained(unattached(user, traced, f.waitable(err), err))
 		}
 	}
 	return f.follow(user, cancel, d, s, stderr, func() (err error) {
@@ -318,9 +319,10 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	return nil
 }
 
-// waitable reports whether what does not run yet can be waited for.
-func (f *traceFlags) waitable() bool {
-	return !f.wait && len(f.pids)+len(f.command) == 0 && f.replayed == nil && f.flags.Lookup("wait") != nil
+// waitable reports whether what is missing can be waited for: what does not run yet, and in processes what
+// they have not loaded.
+func (f *traceFlags) waitable(err error) bool {
+	return !f.wait && len(f.command) == 0 && (len(f.pids) == 0 || !errors.Is(err, fs.ErrNotExist)) && f.replayed == nil && f.flags.Lookup("wait") != nil
 }
 
 // asked returns what may be why there is nothing to show.

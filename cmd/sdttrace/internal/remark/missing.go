@@ -39,7 +39,8 @@ func Missing(err error, probes []string, waitable bool) error {
 // later reports whether no probe matches because no program that runs has it: it is one of any file, and
 // no other probe may have been meant.
 func later(err error, probes []string) bool {
-	return !strings.HasSuffix(err.Error(), " would") && !slices.ContainsFunc(probes, func(probe string) bool {
+	text := err.Error()
+	return !strings.HasSuffix(text, " would") && !strings.HasSuffix(text, " other probes") && !slices.ContainsFunc(probes, func(probe string) bool {
 		s, err := selector.Parse(probe)
 		return err != nil || s.Kind != reader.USDT || s.Path != ""
 	})
