@@ -2,7 +2,9 @@ package page_test
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,12 +54,16 @@ func TestFirstLook(t *testing.T) {
 	check(t, "buttons of the others", get[int](b, "document.querySelectorAll('#legend details button').length"), 5)
 }
 
-// TestNothing opens a page without events: it says why, and draws no empty chart.
+// TestNothing opens a page without events: it says why, and what is known of its probes, and draws no empty
+// chart.
 func TestNothing(t *testing.T) {
 	needs.Root(t)
-	page := file(t)
+	page, known := file(t), filepath.Join(t.TempDir(), "known.probes")
+	if err := os.WriteFile(known, []byte("note * page_nothing:* it fires before it commits\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	p := tracee.Start(t, tracee.Self("shop", "page_nothing")).Ready()
-	cmd := exec.Command(build(t), "page", "-o", page, "-p", strconv.Itoa(p.PID()), "--where", "pid == 1", "page_nothing:*")
+	cmd := exec.Command(build(t), "page", "-o", page, "--providers", known, "-p", strconv.Itoa(p.PID()), "--where", "pid == 1", "page_nothing:*")
 	var said tracee.Output
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
@@ -71,6 +77,7 @@ func TestNothing(t *testing.T) {
 	}
 	b := open(t, "file://"+page)
 	check(t, "why", b.text("#why"), "pid == 1 held for none of 20 events")
+	check(t, "what is known of the probes", strings.HasSuffix(b.text("#notes"), ": it fires before it commits"), true)
 	check(t, "the parts that are shown", get[string](b, "[...document.querySelectorAll('section:not([hidden])')].map(s => s.id).join(' ')"), "events")
 }
 

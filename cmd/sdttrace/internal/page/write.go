@@ -22,6 +22,7 @@ type Summary struct {
 	Tree           bool     `json:",omitempty"` // of a server: it also has the tree of probes
 	Losses         []Loss   // when Lost were lost, by time
 	Why            []string `json:",omitempty"` // there is nothing to show
+	Notes          []string `json:",omitempty"` // when probes fire
 }
 
 // Loss is a time in which N events were lost, in nanoseconds since 1970.

@@ -71,7 +71,7 @@ func Summary(t *session.Timeline, command string, asked remark.Asked) (page.Summ
 	if err != nil {
 		return page.Summary{}, err
 	}
-	summary := page.Summary{Command: command, Lost: st.Lost + st.Missed, Version: version.String(), Why: remark.Why(t, asked)}
+	summary := page.Summary{Command: command, Lost: st.Lost + st.Missed, Version: version.String(), Why: remark.Why(t, asked), Notes: remark.Notes(t, asked.Table)}
 	summary.Losses = pageLosses(t.Losses())
 	if !t.Matched() {
 		summary.Filtered = st.Filtered // not what pairs have left out

@@ -16,10 +16,18 @@ import (
 
 // Seldom reports which of the probes fire less often than their names say, and when.
 func Seldom(stderr io.Writer, s session.Session, table *prototype.Table) {
-	note := func(p *reader.Probe) string { return table.Note(p.Path, p.Provider, p.Name) }
-	for _, text := range known(s.Plan(), ": ", note) {
-		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(text))
+	for _, text := range Notes(s, table) {
+		fmt.Fprintf(stderr, "sdttrace: %s\n", text)
 	}
+}
+
+// Notes returns what is known of when probes fire, one sentence for all probes with the same remark.
+func Notes(s session.Session, table *prototype.Table) []string {
+	notes := known(s.Plan(), ": ", func(p *reader.Probe) string { return table.Note(p.Path, p.Provider, p.Name) })
+	for i := range notes {
+		notes[i] = printable.String(notes[i])
+	}
+	return notes
 }
 
 // Ended reports which of the processes that were traced have ended.

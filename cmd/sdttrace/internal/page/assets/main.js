@@ -29,6 +29,8 @@ function updateSummary() {
   kept.hidden = trace.Kept >= trace.Total;
   $("why").textContent = trace.Why ? trace.Why.join("; ") : "";
   $("why").hidden = !trace.Why;
+  $("notes").textContent = trace.Notes ? trace.Notes.join("; ") : "";
+  $("notes").hidden = !trace.Notes;
 }
 
 function setUpKeys() {
