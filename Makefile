@@ -39,7 +39,7 @@ check:
 
 # tidy adds what a change of go.mod means for the other modules of the repository.
 tidy:
-	for m in . internal/systest/peers $(CONTRIB) otelcol/usdtreceiver; do (cd $$m && $(GO) mod tidy) || exit 1; done
+	for m in . internal/systest/peers $(CONTRIB) otelcol/usdtreceiver otelcol/kubernetes; do (cd $$m && $(GO) mod tidy) || exit 1; done
 
 # contrib-requires has the modules in contrib require VERSION of this one.
 contrib-requires:
@@ -121,6 +121,7 @@ test-otelcol:
 	$(SPARE) $(GO) run $(BUILDER) --config otelcol/distribution.yaml --skip-compilation
 	cd bin/otelcol && $(SPARE) $(GO) build -ldflags '-s -w' -o $(OTELCOL) .
 	cd otelcol/usdtreceiver && $(SPARE) $(GO) vet ./... && $(SPARE) $$(cd $(CURDIR) && $(GO) tool -n staticcheck) ./... && $(TEST) ./...
+	cd otelcol/kubernetes && $(SPARE) $(TEST) ./...
 
 # bench prints each thing that is measured beside its peer, in one run.
 bench: tools

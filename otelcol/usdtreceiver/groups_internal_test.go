@@ -112,3 +112,48 @@ func checkProcessorTimeOfGroups(t *testing.T, root string) {
 		}
 	}
 }
+
+// TestProcessorTimeOfEnded starts programs between two measurements, which end before the second: in a group the
+// time that they used counts, by name it does not, as README says.
+func TestProcessorTimeOfEnded(t *testing.T) {
+	needs.Root(t)
+	roots := container.RootsV1("cpuacct")
+	if two, err := container.Roots(); err == nil {
+		roots = append(roots, two[0])
+	}
+	if len(roots) == 0 {
+		needs.Skip(t, "no hierarchy of control groups is mounted")
+	}
+	dir := filepath.Join(roots[0], fmt.Sprintf("usdt_ended_%d", os.Getpid()))
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	program := filepath.Join(t.TempDir(), "brief")
+	sh, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, sh, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	inGroup, byName, byFile := newProcessorTime(&Target{Cgroup: dir}), newProcessorTime(&Target{Comm: "brief"}), newProcessorTime(&Target{Exe: program})
+	var worked time.Duration
+	for range 5 {
+		cmd := exec.Command(program, "-c", `echo $$ > "$0"/cgroup.procs; i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done`, dir)
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		worked += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	for _, p := range []*processorTime{inGroup, byName, byFile} {
+		p.measure(time.Now())
+	}
+	if least := worked/2 - 2*tickOfClock; inGroup.used < least || byName.used != 0 || byFile.used != 0 {
+		t.Errorf("%v in the group, %v by name, %v by file; want at least %v, and nothing", inGroup.used, byName.used, byFile.used, least)
+	}
+}

@@ -28,7 +28,8 @@ func newProcessorTime(t *Target) *processorTime {
 	return p
 }
 
-// measure finds out what was used since the last time.
+// measure finds out what was used since the last time. A process by id, name or file that has ended meanwhile has
+// used something that is not known. Groups have it.
 func (p *processorTime) measure(at time.Time) {
 	now := map[string]time.Duration{}
 	switch t := p.target; {

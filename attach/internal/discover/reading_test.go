@@ -12,7 +12,7 @@ import (
 )
 
 // TestOneReading has twenty searches follow the same report of a mapping at a time: the process is read once,
-// and all find its probes. What the process maps later is read again.
+// and all find its probes. After a later mapping it is read again.
 func TestOneReading(t *testing.T) {
 	self := os.Getpid()
 	all := make([]*Search, 20)
