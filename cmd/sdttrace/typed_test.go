@@ -23,12 +23,14 @@ var typedFunctions = map[string][]struct{ function, args, results, behind string
 		{"named", `n=9 req.path="/index"`, `retval.data="/index" retval.len=9`, "req.own.port=80 req.last=true req.mode=ON"},
 		{"turn", "n=8", "retval=ON", ""},
 		{"half", "x=3", "", ""},
+		{"inner", "n=5", "retval=-3", "a.tag=1 a.number=2 a.low=-3 a.high=4"},
 	},
 	"types.cc": {
 		{"Shop::sell", "color=Blue gift=true", "retval=-8", "at.x=3 at.y=-4"},
 		{"Shop::open", "n=7", "retval=42", ""},
 		{"Shop::label", `name.text="tag" name.n=1 n=-5`, `retval.text="tag" retval.n=-5`, ""},
 		{"deep::twice<int>", "value=21", "retval=42", ""},
+		{"Derived::inherit", "", "retval=4", "other.kept=1 other.second=3 other.hidden=4 other.a=5"},
 	},
 	"types.go": {
 		{"main.numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000 i=9 j=true k=77", "retval=-301", ""},
@@ -64,6 +66,7 @@ func TestTypedFunctions(t *testing.T) {
 		{"types.cc", "g++ -g -O0", ""},
 		{"types.cc", "g++ -g -O2", ""},
 		{"types.cc", "clang++ -g -O0", ""},
+		{"types.cc", "clang++ -gdwarf-4 -O0", ""},
 		{"types.cc", "clang++ -g -O2", ""},
 		{"types.go", "go build", ""},
 		{"types.go", "go build -gcflags=-N", ""},

@@ -216,7 +216,7 @@ func (t *types) parts(f *foundType) (all []Variable, names []string, err error) 
 	if bare.node == nil {
 		return nil, nil, errNoNumber
 	}
-	structure := bare.tag == tagStructureType || bare.tag == tagClassType || bare.tag == tagUnionType
+	structure := structured(bare.tag)
 	base := Place{Kind: InRegister}
 	switch {
 	case !t.cast.Pointer && structure:

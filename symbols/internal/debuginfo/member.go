@@ -27,13 +27,14 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 		typ    typ
 		bits   bitField
 	}
-	var all []member
+	var all, bases []member
 	t.each(v.unit.info, func(e *entry) bool {
-		if e.off != t.off && e.depth == 0 || len(all) >= maxMembers {
+		if e.off != t.off && e.depth == 0 || len(all)+len(bases) >= maxMembers {
 			return false
 		}
-		if e.depth != 1 || e.tag != tagMember {
-			return true
+		base := e.tag == tagInheritance
+		if e.depth != 1 || e.tag != tagMember && !base || e.get(attrExternal).num != 0 || e.get(attrDeclaration).num != 0 {
+			return true // a static member is elsewhere
 		}
 		loc := e.get(attrMemberLocation)
 		offset := loc.num
@@ -50,10 +51,15 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 			if size := e.get(attrBitSize); size.form != 0 {
 				m.bits, m.offset = bitFieldOf(e, offset, size.num, of.size())
 			}
-			all = append(all, m)
+			if base {
+				m.name, bases = "", append(bases, m)
+			} else {
+				all = append(all, m)
+			}
 		}
 		return true
 	})
+	all = append(all, bases...) // the class's own members hide theirs
 	parts, isText := texts[t.name]
 	for _, m := range all {
 		if isText && m.name == parts[0] {
@@ -62,7 +68,10 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 			v.add(x)
 			continue
 		}
-		if m.name == "" {
+		if m.name == "" { // a base class, or an anonymous structure or union, has its members here
+			if structured(m.typ.tag) {
+				v.members(name, argument, m.typ, func(offset, size uint64) (Place, error) { return where(m.offset+offset, size) }, nested+1, follow)
+			}
 			continue
 		}
 		if length := lists[m.name]; length != "" && (strings.HasPrefix(t.name, "[]") || strings.HasPrefix(t.name, "&[") || strings.HasPrefix(t.name, "&mut [")) {

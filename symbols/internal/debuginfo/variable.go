@@ -254,7 +254,7 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 			x.Encoding = Text
 		}
 		v.add(x)
-		if follow && to.node != nil && (to.tag == tagStructureType || to.tag == tagClassType || to.tag == tagUnionType) {
+		if follow && to.node != nil && structured(to.tag) {
 			pointer, err := x.Place, x.Err
 			v.behind = true
 			v.members(name, argument, to, func(offset, _ uint64) (Place, error) {
@@ -283,6 +283,11 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 		}
 	}
 	v.add(x)
+}
+
+// structured reports whether values of types with such an entry have members.
+func structured(tag uint32) bool {
+	return tag == tagStructureType || tag == tagClassType || tag == tagUnionType
 }
 
 // number reports whether values of types with such an entry have no parts.

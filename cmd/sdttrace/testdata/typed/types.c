@@ -15,6 +15,7 @@ struct text { const char *data; long len; };
 struct mixed { double weight; int id; };
 struct large { long a, b, c; };
 struct req { const char *path; struct conn *conn; struct conn own; bool last; enum mode mode; };
+struct anonymous { int tag; union { int number; float real; }; struct { short low, high; }; };
 
 volatile long sink;
 
@@ -51,6 +52,7 @@ KEEP struct text named(struct req *req, unsigned n)
 KEEP const char *nothing(void) { return "nothing"; }
 KEEP enum mode turn(long double x, int n) { sink += (long)x + n; return ON; }
 KEEP double half(int x) { sink += x; return x / 2.0; }
+KEEP int inner(struct anonymous *a, int n) { sink += a->tag + n; return a->low; }
 KEEP void done(void) { sink++; }
 
 int main(void)
@@ -65,6 +67,8 @@ int main(void)
 	nothing();
 	turn(1.0L, 8);
 	half(3);
+	struct anonymous a = {1, {2}, {-3, 4}};
+	inner(&a, 5);
 	done();
 	return 0;
 }

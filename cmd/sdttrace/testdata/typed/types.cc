@@ -30,6 +30,18 @@ int Shop::sell(const Point &at, Color color, bool gift) { sink += at.x + int(col
 long Shop::open(Shop *&shop, int &&n) { sink += n; return shop->id; }
 Name Shop::label(Name name, short n) { sink += name.n; return Name(name.text, n); }
 
+struct Base { long pad; int kept, hidden; };
+struct Other { static int none; int second; };
+int Other::none = 9;
+struct Derived : Base, Other {
+	static long number;
+	int hidden;
+	union { int a; float b; };
+	KEEP int inherit(const Derived &other);
+};
+long Derived::number = 8;
+int Derived::inherit(const Derived &other) { sink += other.kept + other.second + none + number; return hidden; }
+
 namespace deep {
 template <typename T> KEEP T twice(T value) { sink += long(value); return value + value; }
 }
@@ -43,5 +55,8 @@ int main()
 	Shop::open(p, 7);
 	shop.label(Name("tag", 1), -5);
 	deep::twice<int>(21);
+	Derived d;
+	d.kept = 1, d.Base::hidden = 2, d.second = 3, d.hidden = 4, d.a = 5;
+	d.inherit(d);
 	return 0;
 }
