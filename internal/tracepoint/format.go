@@ -194,9 +194,13 @@ func (f *field) variable() reader.Variable {
 }
 
 // symbols returns the names that the text of an event has for a field's values, nil if it has none:
-// __print_symbolic(REC->field, { 0, "NAME" }, { 1, "OTHER" }).
+// __print_symbolic(REC->field, { 0, "NAME" }, { 1, "OTHER" }), or those of its bits:
+// __print_flags(REC->field, "|", { (1u << 0), "NAME" }, { 0x2, "OTHER" }).
 func symbols(printed, field string) (out []reader.NamedValue) {
 	_, rest, ok := strings.Cut(printed, "__print_symbolic(REC->"+field+",")
+	if !ok {
+		_, rest, ok = strings.Cut(printed, "__print_flags(REC->"+field+", \"|\",")
+	}
 	if !ok {
 		return nil
 	}
@@ -207,9 +211,9 @@ func symbols(printed, field string) (out []reader.NamedValue) {
 			break
 		}
 		number, name, comma := strings.Cut(entry, ",")
-		value, err := strconv.ParseInt(strings.TrimSpace(number), 0, 64)
+		value, known := constant(number)
 		name = strings.TrimSpace(name)
-		if !ok || !comma || err != nil || len(name) < 2 || name[0] != '"' || strings.IndexByte(name[1:], '"') != len(name)-2 {
+		if !ok || !comma || !known || len(name) < 2 || name[0] != '"' || strings.IndexByte(name[1:], '"') != len(name)-2 {
 			return nil // an expression, whose value is not known
 		}
 		if name = name[1 : len(name)-1]; !slices.ContainsFunc(out, func(v reader.NamedValue) bool { return v.Value == value }) {
@@ -220,4 +224,19 @@ func symbols(printed, field string) (out []reader.NamedValue) {
 		}
 	}
 	return out
+}
+
+// constant returns a number as C writes it, or 1 shifted by one.
+func constant(text string) (value int64, ok bool) {
+	text = strings.TrimSpace(text)
+	if in, ok := strings.CutPrefix(text, "("); ok {
+		text = strings.TrimSuffix(in, ")")
+	}
+	one, shift, shifted := strings.Cut(text, "<<")
+	value, err := strconv.ParseInt(strings.TrimRight(strings.TrimSpace(one), "uUlL"), 0, 64)
+	if err != nil || !shifted {
+		return value, err == nil
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(shift), 10, 6)
+	return value << n, err == nil
 }

@@ -65,7 +65,7 @@ func TestFormats(t *testing.T) {
 			"phys_addrs (u64[]): uint 8 at 24 memory false follow true+0, 0 of 8 length len(phys_addrs)",
 			"dma_addrs (u64[]): uint 8 at 28 memory false follow true+0, 0 of 8 length len(dma_addrs)",
 			"lengths (unsigned int[]): uint 4 at 32 memory false follow true+0, 0 of 4 length len(lengths)",
-			"dir (enum dma_data_direction): uint 4 at 36 BIDIRECTIONAL to NONE", "attrs (unsigned long): uint 8 at 40",
+			"dir (enum dma_data_direction): uint 4 at 36 BIDIRECTIONAL to NONE", "attrs (unsigned long): uint 8 at 40 WEAK_ORDERING to CACHE_CLEAN",
 			"len(phys_addrs) (unsigned short): uint 2 at 26 bit 3", "len(dma_addrs) (unsigned short): uint 2 at 30 bit 3", "len(lengths) (unsigned short): uint 2 at 34 bit 2",
 		},
 		"sock/inet_sock_set_state": {

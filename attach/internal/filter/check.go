@@ -279,20 +279,28 @@ func (e *Expr) compare(c *Condition) error {
 
 // compareName compares a number with one that has a name.
 func (e *Expr) compareName(c *Condition) error {
-	n, ok := c.Value.Names.Value(e.constant.Literal)
+	k, err := e.lexer.named(&c.Value, e.value.name, e.constant.Literal, e.constPos)
 	switch {
-	case !ok:
-		return e.lexer.fail(e.constPos, "%s has no value %q: it has %s", e.value.name, e.constant.Literal, someOf(c.Value.Names.Names()))
+	case err != nil:
+		return err
 	case c.Op != Equal && c.Op != Differs:
-		return e.lexer.fail(e.opPos, "names of numbers are compared by == and != only")
-	}
-	var k Constant
-	k.set(Int, n)
-	if n < 0 && c.Value.Kind == Uint { // a compiler has left out the sign
-		k.Uint, k.Negative = uint64(n)&(1<<(8*c.Value.Size)-1), false
+		return e.lexer.fail(e.opPos, "names of numbers are compared by == and != only, and of bits also by &")
 	}
 	c.compareInteger(&k, c.Value.Kind == Int)
 	return nil
+}
+
+// named returns the number that has a name among those of v, which is called variable. The name stands at pos.
+func (l *lexer) named(v *Value, variable, name string, pos int) (k Constant, err error) {
+	n, ok := v.Names.Value(name)
+	if !ok {
+		return k, l.fail(pos, "%s has no value %q: it has %s", variable, name, someOf(v.Names.Names()))
+	}
+	k.set(Int, n)
+	if n < 0 && v.Kind == Uint { // a compiler has left out the sign
+		k.Uint, k.Negative = uint64(n)&(1<<(8*v.Size)-1), false
+	}
+	return k, nil
 }
 
 // compareInteger compares an integer with k. A constant beyond the argument's

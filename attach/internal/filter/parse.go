@@ -141,6 +141,9 @@ func (p *parser) condition(e *Expr) (*Expr, error) {
 	case termConstant:
 		return nil, p.fail(t.pos, "%s is compared with nothing", text)
 	case termOperation:
+		if t.masksName() {
+			return &Expr{lexer: &p.lexer, kind: exprCompare, value: t, operator: "!=", opPos: t.opPos, constant: Constant{Kind: Int, Literal: "0"}, constPos: t.right.pos}, nil
+		}
 		if t.is("&") {
 			return nil, p.fail(t.opPos, "%s is an integer, not a condition: compare it with a constant, or combine conditions by &&", text)
 		}

@@ -45,6 +45,11 @@ func (t *term) names(all []string) []string {
 	return append(all, t.name)
 }
 
+// masksName reports whether the term is NAME & "BIT".
+func (t *term) masksName() bool {
+	return t.is("&") && t.left.kind == termName && t.right.kind == termConstant && t.right.constant.Kind == String
+}
+
 // is reports whether the term is an operation by operator.
 func (t *term) is(operator string) bool { return t.kind == termOperation && t.operator == operator }
 
@@ -284,6 +289,9 @@ func (k *Constant) bits() uint64 {
 }
 
 func (c *computation) operate(t *term) (n number, err error) {
+	if t.masksName() {
+		return c.maskName(t)
+	}
 	left, err := c.push(t.left)
 	if err != nil {
 		return n, err
@@ -313,6 +321,24 @@ func (c *computation) operate(t *term) (n number, err error) {
 	c.steps = append(c.steps, Step{Op: op, Signed: n.signed})
 	n.signed = n.signed || op == Subtract
 	return n, nil
+}
+
+// maskName pushes those bits of a number that a name has.
+func (c *computation) maskName(t *term) (n number, err error) {
+	name := t.left.name
+	if c.loads += 2; c.loads > grammar.MaxOperands || c.pending >= grammar.MaxPending {
+		return n, c.lexer.fail(t.pos, "an expression has at most %d operands, and nests at most %d deep", grammar.MaxOperands, grammar.MaxPending)
+	}
+	v, err := c.lookup(name, true)
+	switch {
+	case err != nil:
+		return n, c.lexer.fail(t.left.pos, "%v", err)
+	case v.Names == nil:
+		return n, c.lexer.fail(t.right.pos, "the bits of %s have no names that are known: write a number", name)
+	}
+	k, err := c.lexer.named(&v, name, t.right.constant.Literal, t.right.pos)
+	c.steps = append(c.steps, Step{Op: Load, Value: v}, Step{Op: Push, Bits: k.bits()}, Step{Op: Mask})
+	return number{signed: v.Kind != Uint}, err
 }
 
 // fold returns the constant that a term without names is.
