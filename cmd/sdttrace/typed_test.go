@@ -39,6 +39,7 @@ var typedFunctions = map[string][]struct{ function, args, results, behind string
 		{"main.(*shop).sell", `n=3 s.name="corner" r.path="/index"`, "total=126", "s.id=42 r.own.port=80 r.own.load=2.5"},
 		{"main.shop.close", `s.id=42 s.name="corner" last=true`, "retval=nil", ""},
 		{"main.largest*", "a=-3 b=4", "retval=4", ""},
+		{"main.pointed", `name="/pointed"`, "retval=15", ""},
 		{"main.levels", "l=High n=2", "retval=Low", ""},
 		{"main.deferred", `n=4 name="late"`, `retval.0="late" retval.1=*errors.errorString retval.1.text="closed"`, ""},
 		{"main.fails", "err=*main.refused none=nil what=main.conn nothing=nil in=nil", "retval.0=nil retval.1=*main.refused", "none.tab=0x0"},

@@ -253,7 +253,9 @@ func (v *variables) value(name string, argument bool, t typ, where func(offset, 
 		if to.node != nil && to.tag == tagBaseType && to.size() == 1 && (to.get(attrEncoding).num == SignedChar || to.get(attrEncoding).num == UnsignedChar) {
 			x.Encoding = Text
 		}
-		v.add(x)
+		if _, text := texts[to.name]; !text || !follow { // what points to a text has the text
+			v.add(x)
+		}
 		if follow && to.node != nil && structured(to.tag) {
 			pointer, err := x.Place, x.Err
 			v.behind = true

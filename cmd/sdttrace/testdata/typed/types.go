@@ -100,7 +100,12 @@ func deferred(n int, name string) (string, error) {
 
 var sink int
 
+//go:noinline
+func pointed(name *string, n *int) int { return len(*name) + *n }
+
 func main() {
+	path, seven := "/pointed", 7
+	pointed(&path, &seven)
 	numbers(-1, 200, -300, 60000, -70000, 4000000000, -5000000000, 6000000000, 9, true, 77)
 	texts("hello", []byte("bytes"), 3, 0.5, []int{1, 2})
 	structs(conn{443, 1.5}, [2]int{5, 6}, [1]string{"single"}, 7, nil)
