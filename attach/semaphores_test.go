@@ -6,14 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -181,6 +184,55 @@ func TestSemaphoresOnOneCPU(t *testing.T) {
 	}
 	if st := checkSum(t, s); st.Silent > starts/2 {
 		t.Errorf("%d of %d programs went on before their semaphores were raised", st.Silent, starts)
+	}
+}
+
+// TestSemaphoresOfStarting ends a session while a program has been executed and has not begun: no
+// breakpoint is left.
+func TestSemaphoresOfStarting(t *testing.T) {
+	for _, linker := range []string{"lld", "mold"} {
+		t.Run(linker, func(t *testing.T) {
+			runtime.LockOSThread() // the kernel kills what it traces when this thread ends
+			g := compileGuarded(t, linker)
+			s := open(t, g.program+":guarded:hit", by(t, nil))
+			var site uint64
+			for _, p := range s.Plan() {
+				site = p.Probe.Location + p.Probe.Delta
+			}
+			cmd := exec.Command(g.program)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true} // stops it when it has executed
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer cmd.Wait()
+			defer cmd.Process.Kill()
+			var st unix.WaitStatus
+			if _, err := unix.Wait4(cmd.Process.Pid, &st, 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			maps, err := procfs.Maps(cmd.Process.Pid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(s.Close(), s.Wait(t.Context())); err != nil {
+				t.Error(err)
+			}
+			mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", cmd.Process.Pid))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer mem.Close()
+			file, err := os.Open(g.program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			var got, want [1]byte
+			_, err = mem.ReadAt(got[:], int64(maps[0].Start+site))
+			if _, fileErr := file.ReadAt(want[:], int64(s.Plan()[0].Probe.Offset)); err != nil || fileErr != nil || got != want {
+				t.Errorf("the site begins with %#x, want %#x: %v, %v", got, want, err, fileErr)
+			}
+		})
 	}
 }
 

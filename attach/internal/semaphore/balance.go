@@ -20,6 +20,10 @@ func (f *File) copies(pid int) (biases []uint64) {
 	if err != nil {
 		return nil
 	}
+	return f.copiesIn(maps)
+}
+
+func (f *File) copiesIn(maps []procfs.Mapping) (biases []uint64) {
 	for i := range maps {
 		m := &maps[i]
 		if m.Inode == f.id.Inode && (m.Dev == f.id.Dev || len(f.buildID.id) > 0) && m.Exec && m.Offset == f.code.Off&^(pageSize-1) {
@@ -27,6 +31,48 @@ func (f *File) copies(pid int) (biases []uint64) {
 		}
 	}
 	return biases
+}
+
+// lowered returns the address of the semaphore that the kernel lowers in a process that has
+// mapped the file at bias: the first that is private and may be written to
+// (kernel/events/uprobes.c: find_ref_ctr_vma).
+func (f *File) lowered(maps []procfs.Mapping, bias uint64, c *counter) uint64 {
+	for i := range maps {
+		m := &maps[i]
+		if m.Inode == f.id.Inode && m.Dev == f.id.Dev && m.Write && !m.Shared && c.offset >= m.Offset && c.offset-m.Offset < m.End-m.Start {
+			return m.Start + c.offset - m.Offset
+		}
+	}
+	return bias + c.address
+}
+
+// starting reports whether the kernel lowers semaphores that are not the program's.
+func (f *File) starting(maps []procfs.Mapping) bool {
+	for _, bias := range f.copiesIn(maps) {
+		for i := range f.counters {
+			if c := &f.counters[i]; f.lowered(maps, bias, c) != bias+c.address {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// raiseLowered makes the semaphores that the kernel lowers what it is going to subtract.
+func (f *File) raiseLowered(mem memory, maps []procfs.Mapping) error {
+	for _, bias := range f.copiesIn(maps) {
+		for i := range f.counters {
+			c := &f.counters[i]
+			n, err := f.breakpoints(mem, bias, c)
+			if err == nil {
+				err = f.set(mem, f.lowered(maps, bias, c), n, false)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // memory is that of a process.

@@ -37,6 +37,7 @@ type Start struct{ Offset, Address uint64 }
 // counter is a semaphore with the copies of its sites.
 type counter struct {
 	address uint64
+	offset  uint64 // in the file
 	places  []place
 }
 
@@ -102,7 +103,7 @@ func Read(o *operand.Object, offsets map[uint64]bool, miscounted bool) (*File, e
 		if !known {
 			i = len(f.counters)
 			at[p.SemaphoreOffset] = i
-			f.counters = append(f.counters, counter{address: p.Semaphore + p.Delta})
+			f.counters = append(f.counters, counter{address: p.Semaphore + p.Delta, offset: p.SemaphoreOffset})
 		}
 		c := &f.counters[i]
 		for _, pl := range placesOf(o, p.Offset) {

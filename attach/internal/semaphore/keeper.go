@@ -235,6 +235,42 @@ func (k *Keeper) Settle() {
 	for _, s := range all { // whose memory may be slow to read
 		k.balance(s.file, s.pid, s.file.copies(s.pid))
 	}
+	k.settleStarting()
+}
+
+// settleStarting has the kernel find what it is going to lower in processes that have not come
+// to their program's first instruction, in the copy that RELRO is going to protect.
+func (k *Keeper) settleStarting() {
+	k.mu.Lock()
+	programs := slices.DeleteFunc(slices.Clone(k.files), func(f *File) bool { return f.Library })
+	k.mu.Unlock()
+	if len(programs) == 0 {
+		return
+	}
+	pids, _ := procfs.PIDs()
+	for _, pid := range pids {
+		maps, err := procfs.Maps(pid)
+		if err != nil {
+			continue
+		}
+		for _, f := range programs {
+			if !f.starting(maps) {
+				continue
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if mem, err := k.open(pid); err == nil {
+					defer mem.Close()
+					_ = f.raiseLowered(mem, maps)
+				}
+			}()
+			select {
+			case <-done:
+			case <-time.After(slow):
+			}
+		}
+	}
 }
 
 // Close ends the keeper. Calling it again is safe.

@@ -56,7 +56,7 @@ func (p *program) semaphore(bias int) byte {
 }
 
 func newFile() *File {
-	return &File{machine: elf.EM_X86_64, Library: true, id: procfs.ID{Inode: math.MaxUint64}, counters: []counter{{semaphoreAt, []place{{siteAt, nop}}}}}
+	return &File{machine: elf.EM_X86_64, Library: true, id: procfs.ID{Inode: math.MaxUint64}, counters: []counter{{address: semaphoreAt, places: []place{{siteAt, nop}}}}}
 }
 
 // newKeeper returns a keeper for which these are the processes, from 1 on.
