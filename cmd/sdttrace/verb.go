@@ -12,10 +12,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // verb is a question that sdttrace answers.
@@ -91,6 +93,9 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
+			// Recordings may be on a file system that does not answer.
+			prepared := interrupt.Of(cmd.Context()).Prepare(printable.Writer(stderr))
+			defer prepared()
 			if len(f.from) > 0 {
 				if f.replayed, args, err = recording.Find(f.from, args, stderr); err != nil {
 					return err
@@ -109,6 +114,7 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 				return usageError{err}
 			}
 			if other, ok := d.(alone); ok {
+				prepared()
 				return other.run(cmd.Context(), probes, stdout, stderr)
 			}
 			return f.trace(cmd.Context(), d, probes, stdout, stderr)

@@ -179,3 +179,45 @@ func TestSilentCommands(t *testing.T) {
 		s.answer(t, true)
 	}
 }
+
+// TestSilentRecording interrupts who reads a recording from a file system that does not answer.
+func TestSilentRecording(t *testing.T) {
+	s := newStops(t)
+	sdttrace := needs.Build(t, "cmd/sdttrace")
+	for _, args := range [][]string{{"--from", s.file}, {"count", "--from", filepath.Dir(s.file)}} {
+		s.answer(t, false)
+		var out bytes.Buffer
+		cmd := exec.Command(sdttrace, args...)
+		cmd.Stderr = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		for deadline := time.Now().Add(time.Minute); !inFUSE(cmd.Process.Pid) && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		}
+		cmd.Process.Signal(os.Interrupt)
+		select {
+		case err := <-ended:
+			if !strings.Contains(out.String(), "does not answer") {
+				t.Errorf("%q: %v: %s", args, err, &out)
+			}
+		case <-time.After(time.Minute):
+			t.Errorf("%q does not end by a signal", args)
+			cmd.Process.Kill()
+			<-ended
+		}
+		s.answer(t, true)
+	}
+}
+
+// inFUSE reports whether a thread of a process waits for a file system of a program.
+func inFUSE(pid int) bool {
+	stacks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stack", pid))
+	for _, path := range stacks {
+		if stack, _ := os.ReadFile(path); bytes.Contains(stack, []byte("request_wait_answer")) { // a thread may have ended
+			return true
+		}
+	}
+	return false
+}
