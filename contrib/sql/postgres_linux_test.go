@@ -27,6 +27,7 @@ import (
 // startPostgres starts a server that listens in a directory, which it returns.
 func startPostgres(t *testing.T) string {
 	t.Helper()
+	tracee.Alone(t, "postgresql") // documents trace and count the statements of all servers
 	needs.Root(t)
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	account, err := user.Lookup("postgres")

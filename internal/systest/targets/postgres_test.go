@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // postgres is a PostgreSQL server in a directory of its own.
@@ -76,6 +77,7 @@ func findServer(t testing.TB) string {
 // statement.
 func startPostgres(t testing.TB) *postgres {
 	t.Helper()
+	tracee.Alone(t, "postgresql") // documents trace and count the statements of all servers
 	server := findServer(t)
 	p := &postgres{t: t, bin: filepath.Dir(server), account: findAccount(t, "postgres", "nobody")}
 	dir, err := os.MkdirTemp("", "pg")
