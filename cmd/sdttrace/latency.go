@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
@@ -126,7 +124,7 @@ func (d *latencies) check([]string) error {
 
 func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Options, to *showing) (session.Session, func() error, error) {
 	if d.looked != "" && !d.quiet {
-		fmt.Fprintf(to.stderr, "sdttrace: latency %s is from %s to %s%s\n", d.looked, d.start, d.end, grouped(d.by))
+		fmt.Fprintf(to.stderr, "sdttrace: latency %s is from %s to %s%s\n", d.looked, d.start, d.end, groups.By(d.by))
 	}
 	var where string
 	d.flat, where = session.Known(d.start, d.end, opts)
@@ -149,20 +147,8 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	return l, func() error { return d.print(ctx, l, to) }, err
 }
 
-// grouped says by which keys groups are made.
-func grouped(by []string) string {
-	if len(by) == 0 {
-		return ""
-	}
-	return ", --by " + strings.Join(by, ",")
-}
-
 // mostWaiting is how many starts that have not ended are shown without --top.
 const mostWaiting = 20
-
-// ended reports whether the process of a start has ended, as workers do that are given the statement of another
-// process: pairs whose starts do not nest end in other ways as well.
-func ended(start attach.Pair) bool { return unix.Kill(start.Start.PID, 0) == unix.ESRCH }
 
 // printSlow writes pairs until there are enough or no more, or at the end the slowest of them; and
 // then the starts that have waited longer for their ends than pairs have to take.
@@ -220,7 +206,7 @@ func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
 			first = cmp.Or(first, err)
 		}
 		if n := len(waiting); f.flat && f.replayed == nil {
-			if waiting = slices.DeleteFunc(waiting, ended); len(waiting) < n && !f.quiet {
+			if waiting = slices.DeleteFunc(waiting, session.Ended); len(waiting) < n && !f.quiet {
 				fmt.Fprintf(to.stderr, "sdttrace: %s without an end began in processes that have ended\n", format.Many(uint64(n-len(waiting)), "start", "starts"))
 			}
 		}

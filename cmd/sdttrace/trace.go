@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -139,7 +138,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 
 // warn says on stderr, before anything is attached to, what tracing probes may miss or slow down.
 func (f *traceFlags) warn(ctx context.Context, probes []string, opts *attach.Options, stderr io.Writer) {
-	if f.quiet {
+	if f.quiet || f.replayed != nil {
 		return
 	}
 	if f.comm != "" && f.exe == "" && !f.user {
@@ -147,9 +146,7 @@ func (f *traceFlags) warn(ctx context.Context, probes []string, opts *attach.Opt
 	}
 	if !f.user && len(f.command) == 0 { // a session of the whole machine says so itself, at its end
 		remark.Copied(stderr, f.pids, probes)
-		if len(f.pids) == 0 && f.replayed == nil {
-			remark.Replaced(stderr, f.exe, probes)
-		}
+		remark.Replaced(stderr, f.pids, f.exe, probes)
 	}
 	short := f.duration > 0 && f.duration <= remark.HotShort
 	if !short && !f.wait && f.events.Sample <= 1 && len(f.command) == 0 {
@@ -319,10 +316,9 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	return nil
 }
 
-// waitable reports whether what is missing can be waited for: what does not run yet, and in processes what
-// they have not loaded.
+// waitable reports whether what is missing can be waited for: it does not run, or is not loaded, yet.
 func (f *traceFlags) waitable(err error) bool {
-	return !f.wait && len(f.command) == 0 && (len(f.pids) == 0 || !errors.Is(err, fs.ErrNotExist)) && f.replayed == nil && f.flags.Lookup("wait") != nil
+	return !f.wait && len(f.command) == 0 && (len(f.pids) == 0 || errors.Is(err, attach.ErrNoMatch)) && f.replayed == nil && f.flags.Lookup("wait") != nil
 }
 
 // asked returns what may be why there is nothing to show.

@@ -216,8 +216,8 @@ func (a *assembler) awaiting() {
 	a.emit(function(asm.Mov.Reg(asm.R6, asm.R2), awaitRaise, "long", "index", "wait"))
 	fn := asm.FnProbeReadUser
 	if a.sleeps {
-		// A kernel that does not preempt itself would keep this CPU, perhaps from the keeper,
-		// but for this helper, which looks whether others want it (mm/gup.c: __get_user_pages).
+		// A kernel that does not preempt itself would keep this CPU, perhaps from the keeper.
+		// This helper looks whether others want it (mm/gup.c: __get_user_pages).
 		fn = asm.FnCopyFromUserTask
 		a.emit(
 			asm.FnGetCurrentTaskBtf.Call(),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
@@ -193,4 +194,12 @@ func keysOf(groups []total.Group, others []string) []string {
 		keys = append(keys, groups[0].By[i].Name)
 	}
 	return keys
+}
+
+// By says by which keys groups are made.
+func By(keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	return ", --by " + strings.Join(keys, ",")
 }

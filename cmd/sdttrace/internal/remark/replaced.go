@@ -14,7 +14,10 @@ import (
 
 // Replaced reports the processes that run a program which was at a named path earlier, as they do after an
 // upgrade until they are restarted: what is at the path now is another file, and its probes do not fire there.
-func Replaced(stderr io.Writer, exe string, probes []string) {
+func Replaced(stderr io.Writer, pids []int, exe string, probes []string) {
+	if len(pids) > 0 {
+		return // they are traced, whatever they run
+	}
 	type runs struct{ first, more int }
 	paths := []string{exe}
 	for _, probe := range probes {
@@ -34,7 +37,7 @@ func Replaced(stderr io.Writer, exe string, probes []string) {
 	if len(old) == 0 {
 		return
 	}
-	pids, _ := procfs.PIDs() // nobody misses what cannot be listed
+	pids, _ = procfs.PIDs() // nobody misses what cannot be listed
 	here, _ := os.Readlink("/proc/self/ns/mnt")
 	for _, pid := range pids {
 		path, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))

@@ -35,7 +35,7 @@ func TestReplaced(t *testing.T) {
 	}
 	said := func(exe string, probes ...string) string {
 		var b strings.Builder
-		remark.Replaced(&b, exe, probes)
+		remark.Replaced(&b, nil, exe, probes)
 		return b.String()
 	}
 	install()
