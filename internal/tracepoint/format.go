@@ -226,17 +226,14 @@ func symbols(printed, field string) (out []reader.NamedValue) {
 	return out
 }
 
-// constant returns a number as C writes it, or 1 shifted by one.
+// constant returns a number as C writes it, or one that is shifted, in whatever parentheses.
 func constant(text string) (value int64, ok bool) {
-	text = strings.TrimSpace(text)
-	if in, ok := strings.CutPrefix(text, "("); ok {
-		text = strings.TrimSuffix(in, ")")
-	}
+	text = strings.NewReplacer("(", "", ")", "", " ", "").Replace(text)
 	one, shift, shifted := strings.Cut(text, "<<")
-	value, err := strconv.ParseInt(strings.TrimRight(strings.TrimSpace(one), "uUlL"), 0, 64)
+	value, err := strconv.ParseInt(strings.TrimRight(one, "uUlL"), 0, 64)
 	if err != nil || !shifted {
 		return value, err == nil
 	}
-	n, err := strconv.ParseUint(strings.TrimSpace(shift), 10, 6)
+	n, err := strconv.ParseUint(shift, 10, 6)
 	return value << n, err == nil
 }
