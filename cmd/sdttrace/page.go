@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -53,19 +52,18 @@ func (d *paging) open(ctx context.Context, probes []string, opts *attach.Options
 }
 
 // write adds up events and pairs until there are enough or no more, and writes the page.
-func (f *paging) write(t *session.Timeline, to *showing) (err error) {
+func (f *paging) write(t *session.Timeline, to *showing) error {
 	out, err := f.outputs.Create(f.out, to.stdout)
 	if err != nil {
 		return err
 	}
-	defer func() { err = cmp.Or(err, out.Close()) }()
 	p := page.New(format.AppendValue)
 	first := f.filler(p).Fill(t, to.cancel)
 	summary, err := pagesource.Summary(t, shell.Line(os.Args), f.asked())
-	if err != nil {
-		return errors.Join(first, err)
+	if err == nil {
+		err = output.Error(p.Write(out, summary))
 	}
-	return errors.Join(first, output.Error(p.Write(out, summary)))
+	return errors.Join(first, output.Whole(out, err))
 }
 
 // look chooses a name for the page if none is given, so that nothing but a provider is needed.

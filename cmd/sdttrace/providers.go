@@ -27,12 +27,11 @@ func (f *traceFlags) prototypes() (*prototype.Table, error) {
 // loadPrototypes returns the names that are known, installed and in files.
 func loadPrototypes(files []string) (*prototype.Table, error) {
 	table, err := prototype.Load(files...)
-	var syntax *prototype.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		return nil, usageError{err} // which says where
-	case err != nil:
-		return nil, usageError{fmt.Errorf("--providers: %w", err)}
+	if syntax := (*prototype.SyntaxError)(nil); err != nil && !errors.As(err, &syntax) { // which says where
+		err = fmt.Errorf("--providers: %w", err)
+	}
+	if err != nil {
+		return nil, usageError{err}
 	}
 	return table, nil
 }
@@ -56,11 +55,7 @@ func (f *traceFlags) finder() (*look.Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	finder := &look.Finder{Table: table, PIDs: f.pids, Force: f.force, Later: f.wait || len(f.command) > 0}
-	if f.replayed != nil {
-		finder.Recordings = f.replayed.Files
-	}
-	return finder, nil
+	return &look.Finder{Table: table, Recordings: f.replayed.Paths(), PIDs: f.pids, Force: f.force, Later: f.wait || len(f.command) > 0}, nil
 }
 
 // look takes what the first look at providers shows as the deed's own flags would.

@@ -125,7 +125,7 @@ cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/g
 cmd/sdttrace/internal/output: internal/printable
 cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/spelling internal/typed notes prototype reader total
-cmd/sdttrace/internal/look: attach internal/spelling prototype reader
+cmd/sdttrace/internal/look: attach internal/selector internal/spelling prototype reader
 cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector internal/sys total
 cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols

@@ -2,6 +2,7 @@
 package output
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +59,20 @@ func (o *Files) openPipe(ctx context.Context, path string, stderr io.Writer) err
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// Whole closes an output that nobody can read unless all of it was written, and removes the file if
+// err says that it was not.
+func Whole(out io.Closer, err error) error {
+	err = cmp.Or(err, Error(out.Close()))
+	file, ok := out.(*os.File)
+	if err == nil || !ok {
+		return err
+	}
+	if info, missing := os.Lstat(file.Name()); missing != nil || !info.Mode().IsRegular() || os.Remove(file.Name()) != nil {
+		return err
+	}
+	return fmt.Errorf("%w; what was written is removed", err)
 }
 
 // unclosed is an output that others use as well.

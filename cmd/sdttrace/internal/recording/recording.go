@@ -195,6 +195,14 @@ type Set struct {
 	unreadable []error // of files that directories have
 }
 
+// Paths returns the files; nil of no recordings, which are live processes.
+func (r *Set) Paths() []string {
+	if r == nil {
+		return nil
+	}
+	return r.Files
+}
+
 // readable returns the files of a directory that can be read, and notes why others cannot.
 // It returns all if none can: the error will say why.
 func (r *Set) readable(files []string) []string {
