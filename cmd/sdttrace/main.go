@@ -17,13 +17,13 @@ import (
 )
 
 func main() {
-	// With SIGPIPE handled, a closed pipe is an error of the write, so that
-	// sdttrace detaches and prints the summary. The signal is not ignored, since
-	// child processes inherit ignored signals.
+	// With SIGPIPE handled, a closed pipe is an error of the write, so that sdttrace detaches and prints the
+	// summary. The signal is not ignored, since child processes inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx := interrupt.With(context.Background())
 	asked := interrupt.Of(ctx).Asked
-	code := run(ctx, os.Args[1:], output.Ending(os.Stdout, asked), output.Ending(os.Stderr, asked))
+	stdout, stderr := output.Ending(os.Stdout, asked), output.Ending(os.Stderr, asked)
+	code := interrupt.Beside(func() int { return run(ctx, os.Args[1:], stdout, stderr) })
 	interrupt.DieOf(syscall.Signal(code - exitSignal))
 	os.Exit(code)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/profiles"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
@@ -170,6 +171,7 @@ func (d *profiling) collector(to *showing) *profiles.Collector {
 
 // compare writes by how much a profile differs from that of --diff.
 func (d *profiling) compare(ctx context.Context, probes []string, opts attach.Options, collect collector, to *showing) error {
+	defer interrupt.Of(ctx).Prepare(to.stderr)() // nothing is attached
 	before, _, err := recording.Find([]string{d.before.File}, nil, to.stderr)
 	if err != nil {
 		return fmt.Errorf("--diff: %w", err)

@@ -86,6 +86,9 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 			return completeWords(v, cmd, args, prefix)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			// Recordings may be on a file system that does not answer.
+			prepared := interrupt.Of(cmd.Context()).Prepare(printable.Writer(stderr))
+			defer prepared()
 			args, err := f.parsed(cmd.Flags(), args)
 			if err == nil {
 				err = f.checkGiven()
@@ -93,9 +96,6 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			// Recordings may be on a file system that does not answer.
-			prepared := interrupt.Of(cmd.Context()).Prepare(printable.Writer(stderr))
-			defer prepared()
 			if len(f.from) > 0 {
 				if f.replayed, args, err = recording.Find(f.from, args, stderr); err != nil {
 					return err

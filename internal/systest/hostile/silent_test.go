@@ -184,7 +184,11 @@ func TestSilentCommands(t *testing.T) {
 func TestSilentRecording(t *testing.T) {
 	s := newStops(t)
 	sdttrace := needs.Build(t, "cmd/sdttrace")
-	for _, args := range [][]string{{"--from", s.file}, {"count", "--from", filepath.Dir(s.file)}} {
+	recording, err := filepath.Abs("../../../cmd/sdttrace/testdata/version1/version1.usdt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--from", s.file}, {"count", "--from", filepath.Dir(s.file)}, {"profile", "--diff", s.file, recording}} {
 		s.answer(t, false)
 		var out bytes.Buffer
 		cmd := exec.Command(sdttrace, args...)
@@ -202,7 +206,7 @@ func TestSilentRecording(t *testing.T) {
 			if !strings.Contains(out.String(), "does not answer") {
 				t.Errorf("%q: %v: %s", args, err, &out)
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(2 * time.Minute): // sdttrace may take one if it seems to work
 			t.Errorf("%q does not end by a signal", args)
 			cmd.Process.Kill()
 			<-ended

@@ -82,7 +82,7 @@ func (in *Interrupts) Prepare(stderr io.Writer) (done func()) {
 func (in *Interrupts) watch(sig syscall.Signal, patience int) {
 	before := busy()
 	time.AfterFunc(unprepared, func() {
-		if patience > 0 && busy()-before > unprepared/10 {
+		if patience > 0 && busy()-before > unprepared/2 {
 			in.watch(sig, patience-1)
 			return
 		}
