@@ -123,7 +123,8 @@ func TestStartingReplaced(t *testing.T) {
 func TestStartingUnknown(t *testing.T) {
 	program := buildStarting(t)
 	own := filepath.Join(filepath.Dir(program), "renames-itself") // as servers call their workers
-	source := strings.Replace(startingProgram, "int main(void) {", "#include <sys/prctl.h>\nint main(void) { prctl(PR_SET_NAME, \"own-name\");", 1)
+	name := ownName("renamed")
+	source := strings.Replace(startingProgram, "int main(void) {", fmt.Sprintf("#include <sys/prctl.h>\nint main(void) { prctl(PR_SET_NAME, %q);", name), 1)
 	if err := os.WriteFile(own+".c", []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestStartingUnknown(t *testing.T) {
 	for comm, run := range map[string]struct {
 		program string
 		events  int // of one run
-	}{"starting-brief": {program, 3}, "own-name": {own, 2}} {
+	}{filepath.Base(program): {program, 3}, name: {own, 2}} {
 		t.Run(comm, func(t *testing.T) {
 			s := openAll(t, &attach.Options{Target: attach.Target{Comm: comm}, Await: true, Rescan: time.Hour}, "starting:hit", "startinglib:hit")
 			for end := time.Now().Add(20 * time.Second); s.Plan().Attached() < 2; {
