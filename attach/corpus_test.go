@@ -279,8 +279,12 @@ func (set *instructionSet) compare(t *testing.T, driver string, forms []form, fo
 	for i, end := range ends {
 		before := m.end(t, i)
 		what := set.difference(&before, &end)
-		if what == "" {
-			what = fmt.Sprintf("%d events, want one", hits[bare.Name(i)])
+		switch n := hits[bare.Name(i)]; {
+		case what == "" && n == 1:
+			// An interrupt came between: when it returns, a null selector, as lgs loads, is zero.
+			continue
+		case what == "":
+			what = fmt.Sprintf("%d events, want one", n)
 		}
 		r.differ = append(r.differ, fmt.Sprintf("% x: %s", forms[i].at(i), what))
 	}
