@@ -42,8 +42,10 @@ func (f *File) Data(s *elf.SectionHeader, limit uint64) ([]byte, error) {
 	}
 	if Compressed(s) {
 		var out bytes.Buffer
-		err := f.uncompress(s, limit, func(uint64) (io.Writer, error) { return &out, nil })
-		return out.Bytes(), err
+		if err := f.uncompress(s, limit, func(uint64) (io.Writer, error) { return &out, nil }); err != nil {
+			return nil, err
+		}
+		return out.Bytes(), nil
 	}
 	err := f.Spend(costRead * s.FileSize)
 	var data []byte
