@@ -12,8 +12,8 @@ import (
 	"github.com/go-usdt/usdt/symbols"
 )
 
-// TestTypeUnits compares variables, arguments, results and types of a program with those of the one
-// whose types are in units of their own, in the file itself, in files of split units and in a package.
+// TestTypeUnits compiles a program twice, once with types in units of their own: in the file itself, in files of
+// split units and in a package. Variables, arguments, results and types must be equal.
 func TestTypeUnits(t *testing.T) {
 	needs.Tools(t, "llvm-dwp")
 	for _, compiler := range []string{"g++ -gdwarf-5", "g++ -gdwarf-4", "clang++ -gdwarf-5", "clang++ -gdwarf-4"} {

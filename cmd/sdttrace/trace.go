@@ -31,8 +31,6 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	user := ctx
 	ctx, cancel := context.WithCancel(heldup.With(ctx, func(what string) { interrupt.Of(user).HeldUp(what, printable.Writer(stderr)) }))
 	defer cancel()
-	f.prepared = interrupt.Of(ctx).Prepare(printable.Writer(stderr))
-	defer f.prepared()
 	f.silent = remark.Silences{}
 	defer func() { f.silent.Announce(stderr) }()
 	opts, err := f.options()

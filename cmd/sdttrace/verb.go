@@ -87,8 +87,8 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// Recordings may be on a file system that does not answer.
-			prepared := interrupt.Of(cmd.Context()).Prepare(printable.Writer(stderr))
-			defer prepared()
+			f.prepared = interrupt.Of(cmd.Context()).Prepare(printable.Writer(stderr))
+			defer f.prepared()
 			args, err := f.parsed(cmd.Flags(), args)
 			if err == nil {
 				err = f.checkGiven()
@@ -114,7 +114,7 @@ func (v *verb) newCommand(stdout, stderr io.Writer) *cobra.Command {
 				return usageError{err}
 			}
 			if other, ok := d.(alone); ok {
-				prepared()
+				f.prepared()
 				return other.run(cmd.Context(), probes, stdout, stderr)
 			}
 			return f.trace(cmd.Context(), d, probes, stdout, stderr)

@@ -194,7 +194,7 @@ func (f *field) variable() reader.Variable {
 }
 
 // symbols returns the names that the text of an event has for a field's values, nil if it has none:
-// __print_symbolic(REC->field, { 0, "NAME" }, { 1, "OTHER" }), or those of its bits:
+// __print_symbolic(REC->field, { 0, "NAME" }, { 1, "OTHER" }), or for its bits:
 // __print_flags(REC->field, "|", { (1u << 0), "NAME" }, { 0x2, "OTHER" }).
 func symbols(printed, field string) (out []reader.NamedValue) {
 	_, rest, ok := strings.Cut(printed, "__print_symbolic(REC->"+field+",")

@@ -290,7 +290,7 @@ func (e *Expr) compareName(c *Condition) error {
 	return nil
 }
 
-// named returns the number that has a name among those of v, which is called variable. The name stands at pos.
+// named returns the number that v, which the condition calls variable, has under a name. The name stands at pos.
 func (l *lexer) named(v *Value, variable, name string, pos int) (k Constant, err error) {
 	n, ok := v.Names.Value(name)
 	if !ok {

@@ -27,7 +27,7 @@ type Cast struct {
 // maxTypeNames is the number of names that are kept to find the nearest one.
 const maxTypeNames = 1 << 15
 
-var errNames = errors.New("the names of types are longer than those of any compiler")
+var errNames = errors.New("the names of types are longer than any compiler writes")
 
 // ErrNoType is the error for a type that debugging information does not have.
 var ErrNoType = errors.New("debugging information has no such type")

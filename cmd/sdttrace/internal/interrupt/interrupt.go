@@ -58,8 +58,8 @@ func (in *Interrupts) HeldUp(what string, stderr io.Writer) {
 	fmt.Fprintf(stderr, "sdttrace: the kernel holds up %s: another tracer, or a program of the kernel, may keep it; Ctrl-C ends sdttrace\n", what)
 }
 
-// unprepared is how long sdttrace may take to end while nothing is attached. If it has hardly worked
-// meanwhile, what it waits for does not answer, such as the file system of a path that the user names.
+// unprepared is how long sdttrace may take to end while nothing is attached. If it has worked for
+// less than half of that, what it waits for does not answer, such as the file system of a path that the user names.
 const unprepared = 3 * time.Second
 
 // patience is how many times unprepared passes, at most, while it still works.

@@ -3,8 +3,10 @@ package remark
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/printable"
@@ -52,7 +54,8 @@ func Replaced(stderr io.Writer, pids []int, exe string, probes []string) {
 			r.first, r.more = pid, 0
 		}
 	}
-	for path, r := range old {
+	for _, path := range slices.Sorted(maps.Keys(old)) {
+		r := old[path]
 		if r.first == 0 {
 			continue
 		}
