@@ -66,8 +66,10 @@ test: tools
 TEST = $(GO) test $(TOOLS) -vet off -timeout 30m
 PLAIN = $(shell ci/plain)
 
-# The packages that take longest begin.
+# The packages that take longest begin. The programs that attach's tests trace run without the race detector.
+test-most: export USDT_TEST_QUICK = $(CURDIR)/bin/test
 test-most:
+	$(GO) test $(TOOLS) -vet off -c -o bin/test/attach.test/exe ./attach
 	$(TEST) -exec '$(CURDIR)/ci/halves' -race -skip '^$(SLOW)$$|^Fuzz' ./attach ./cmd/sdttrace $(filter-out $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)))
 
 # test-slow runs the tests of attach that wait longest, beside the others, tests that start

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/internal/selector"
+	"github.com/go-usdt/usdt/reader"
 )
 
 var (
@@ -168,30 +170,63 @@ func (s sites) String() string {
 // choose returns selectors of random functions that are not refused.
 func (tr *trial) choose() []sites {
 	tr.t.Helper()
-	var at []string
+	functions := tr.functions()
 	all := []sites{{kind: "entries"}, {kind: "returns"}, {kind: "instructions"}}
-	for i, kind := range []string{"uprobe", "uretprobe"} {
-		plan := tr.find(selector.Function(kind, tr.path, "") + "*")
-		for n := range plan {
-			fn := plan[n].Probe.Target
-			sel := tr.at(fn.Address)
-			if kind == "uretprobe" {
-				sel = selector.Function(kind, tr.path, cmp.Or(fn.Versioned(fn.Symbols[0]), fn.Symbols[0]))
-			}
-			all[i].add(tr, &plan[n], sel)
-		}
+	for i := range all {
+		asked := map[string]bool{}
 		for range 6 * *randomFunctions {
-			if fn := plan[tr.rand.IntN(len(plan))].Probe.Target; i == 0 && fn.Size > 1 {
-				at = append(at, tr.at(fn.Address+1+tr.rand.Uint64N(fn.Size-1)))
+			asked[all[i].selector(tr, &functions[tr.rand.IntN(len(functions))])] = true
+		}
+		delete(asked, "")
+		for _, site := range tr.find(slices.Sorted(maps.Keys(asked))...) {
+			fn := site.Probe.Target
+			sel := tr.at(site.Probe.Location)
+			switch all[i].kind {
+			case "entries":
+				sel = tr.at(fn.Address)
+			case "returns": // may have several sites
+				sel = ofReturn(tr.path, fn)
 			}
+			all[i].add(tr, &site, sel)
 		}
 		all[i].pick(tr)
 	}
-	for _, site := range tr.find(at...) {
-		all[2].add(tr, &site, tr.at(site.Probe.Location))
-	}
-	all[2].pick(tr)
 	return all
+}
+
+// functions returns the functions of the file.
+func (tr *trial) functions() []reader.Function {
+	tr.t.Helper()
+	f, err := reader.Open(tr.path)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	defer f.Close()
+	var all []reader.Function
+	for fn, err := range f.Functions() {
+		if err != nil {
+			tr.t.Fatal(err)
+		}
+		all = append(all, fn)
+	}
+	return all
+}
+
+// selector selects a site of a function, or none.
+func (s *sites) selector(tr *trial, fn *reader.Function) string {
+	switch {
+	case s.kind == "entries":
+		return tr.at(fn.Address)
+	case s.kind == "returns":
+		return ofReturn(tr.path, fn)
+	case fn.Size > 1:
+		return tr.at(fn.Address + 1 + tr.rand.Uint64N(fn.Size-1))
+	}
+	return ""
+}
+
+func ofReturn(path string, fn *reader.Function) string {
+	return selector.Function("uretprobe", path, cmp.Or(fn.Versioned(fn.Symbols[0]), fn.Symbols[0]))
 }
 
 // at selects the instruction at an address of the file.
@@ -202,6 +237,7 @@ func (tr *trial) at(address uint64) string {
 func (s *sites) add(tr *trial, site *attach.Site, sel string) {
 	switch why := site.Reason; {
 	case site.Probe.SiteErr != nil: // no instruction begins there
+	case slices.Contains(s.chosen, sel):
 	case why == nil || tr.force != "" && strings.Contains(why.Error(), tr.force):
 		s.chosen = append(s.chosen, sel)
 		s.fine++

@@ -26,7 +26,7 @@ func Again(t testing.TB, args ...string) *exec.Cmd {
 	if testing.Short() {
 		flags = append(flags, "-test.short")
 	}
-	return self(append(flags, args...), again+"="+t.Name())
+	return command("/proc/self/exe", append(flags, args...), again+"="+t.Name())
 }
 
 // Pass runs a command of [Again] and returns its output. The calling test fails if it

@@ -5,7 +5,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 )
+
+// quick is the environment variable that names a directory with the files NAME/exe, test binaries of the
+// same sources as those of the names NAME that test, but linked without the race detector, under which
+// a program takes several times as long to start, and tests start thousands.
+const quick = "USDT_TEST_QUICK"
 
 // role is the environment variable that names the role of a test binary.
 const role = "USDT_TEST_ROLE"
@@ -50,19 +56,35 @@ func Obey(run func(command string) error) func(args []string) error {
 	}
 }
 
-// Self returns a command that runs this test binary in a role. It panics in a binary that
+// Self returns a command that runs [Path] in a role. It panics in a binary that
 // was started in a role and tests instead, because its TestMain does not call [Run]: that
 // would start others without end.
 func Self(name string, args ...string) *exec.Cmd {
 	if unplayed, ok := os.LookupEnv(role); ok {
 		panic(fmt.Sprintf("this process is to be %q, but TestMain does not call tracee.Run", unplayed))
 	}
-	return self(args, role+"="+name)
+	return command(Path(), args, role+"="+name)
 }
 
-// self returns a command that runs this binary with an addition to its environment.
-func self(args []string, variable string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", args...)
+// Path returns the file that commands of [Self] execute: this test binary, or one of the same sources that
+// starts sooner.
+func Path() string {
+	if dir := os.Getenv(quick); dir != "" {
+		if path := filepath.Join(dir, filepath.Base(os.Args[0]), "exe"); exists(path) {
+			return path
+		}
+	}
+	return "/proc/self/exe"
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// command returns a command with an addition to its environment.
+func command(path string, args []string, variable string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
 	// The race detector's programs sleep for a second before they exit.
 	cmd.Env = append(os.Environ(), variable, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	return cmd
