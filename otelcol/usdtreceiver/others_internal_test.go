@@ -12,7 +12,7 @@ import (
 func TestOthers(t *testing.T) {
 	groups := func(n uint64) []total.Group { return []total.Group{{Count: 100}, {Other: true, Count: n}} }
 	for _, delta := range []bool{false, true} {
-		e := &env{counts: newCounts("many", "metrics"), last: zap.NewNop()}
+		e := &env{counts: newCounts(&Trace{Name: "many", Metrics: &Metrics{}}, "metrics"), last: zap.NewNop()}
 		for session := range uint64(2) {
 			o := newOthers(e, delta)
 			for i := range uint64(3) {

@@ -23,7 +23,7 @@ type running struct {
 }
 
 func newRunning(t task) *running {
-	e := &env{trace: t.of(), resources: newResources(), counts: newCounts(t.of().title(), t.signal()), own: newAllowance(t.of().MaxCPUPercent)}
+	e := &env{trace: t.of(), resources: newResources(), counts: newCounts(t.of(), t.signal()), own: newAllowance(t.of().MaxCPUPercent)}
 	return &running{task: t, env: e, done: make(chan struct{})}
 }
 

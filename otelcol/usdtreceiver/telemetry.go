@@ -25,8 +25,9 @@ type telemetry struct {
 // counts are the counts of one trace.
 type counts struct {
 	attributes          attribute.Set
-	overBudget, refused atomic.Uint64
-	others              atomic.Uint64 // beyond max_groups
+	each                uint64        // how many events become one: two for a pair
+	overBudget, refused atomic.Uint64 // of what they become, as are
+	others              atomic.Uint64 // the ones beyond max_groups
 	state               atomic.Int32
 	suspensions         atomic.Uint64
 	share               atomic.Uint64 // a float64
@@ -69,7 +70,7 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 				st := c.stats()
 				for outcome, n := range map[string]uint64{
 					"fired": st.Fired, "received": st.Received, "lost": st.Lost, "filtered": st.Filtered, "missed": st.Missed, "unread": st.Unread,
-					"over_budget": c.overBudget.Load(), "refused": c.refused.Load(), "other": c.others.Load(),
+					"over_budget": c.each * c.overBudget.Load(), "refused": c.each * c.refused.Load(), "other": c.each * c.others.Load(),
 				} {
 					o.Observe(int64(n), metric.WithAttributeSet(c.attributes), metric.WithAttributes(attribute.String("outcome", outcome)))
 				}
@@ -112,8 +113,12 @@ func (t *telemetry) each(f func(*counts)) {
 }
 
 // newCounts begins to count for a trace, which may be of several signals.
-func newCounts(name, signal string) *counts {
-	return &counts{attributes: attribute.NewSet(attribute.String("trace", name), attribute.String("signal", signal))}
+func newCounts(t *Trace, signal string) *counts {
+	c := &counts{attributes: attribute.NewSet(attribute.String("trace", t.title()), attribute.String("signal", signal)), each: 1}
+	if signal == "metrics" && t.Metrics.latency() || signal == "traces" && t.Spans.Duration == "" {
+		c.each = 2
+	}
+	return c
 }
 
 // add tells counts.
