@@ -3,6 +3,8 @@ package usdtreceiver
 import (
 	"sync"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // Config is the configuration of the receiver.
@@ -15,6 +17,36 @@ type Config struct {
 
 	once  sync.Once
 	total *allowance // of the receivers of all signals
+
+	made   sync.Map // signals of the pipelines that have the receiver
+	warned sync.Once
+}
+
+// warn reports each trace that becomes nothing, since no pipeline of its signal has the receiver. The
+// collector makes the receivers of all pipelines before it starts one.
+func (c *Config) warn(log *zap.Logger) {
+	c.warned.Do(func() {
+		for i := range c.Traces {
+			for _, signal := range c.Traces[i].signals() {
+				if _, ok := c.made.Load(signal); !ok {
+					log.Warn("No pipeline of this trace's signal has the receiver: nothing becomes of its events.", zap.String("trace", c.Traces[i].title()), zap.String("of", signal))
+				}
+			}
+		}
+	})
+}
+
+// signals are what becomes of a trace's events.
+func (t *Trace) signals() (all []string) {
+	for _, one := range []struct {
+		signal string
+		wanted bool
+	}{{"metrics", t.Metrics != nil}, {"logs", t.Logs != nil}, {"traces", t.Spans != nil}, {"profiles", t.Profiles != nil}} {
+		if one.wanted {
+			all = append(all, one.signal)
+		}
+	}
+	return all
 }
 
 // allowance returns what all receivers of the configuration share.

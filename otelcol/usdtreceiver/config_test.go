@@ -2,6 +2,7 @@ package usdtreceiver_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/go-usdt/usdt/otelcol/usdtreceiver"
 )
@@ -58,7 +61,7 @@ func TestConfigRefused(t *testing.T) {
 		"traces: [{probes: ['a:b']}]": "traces::0: nothing becomes of the events",
 		"traces: [{probes: ['a:b'], logs: {}}, {probes: ['a'], logs: {}}]": "traces::1: probes",
 		"traces: [{logs: {}}]": "traces::0: probes",
-		"traces: [{probes: ['a:b'], spans: {start: 'a:b', end: 'a:c'}}]":                     "probes: metrics, logs, profiles and spans with a duration need some",
+		"traces: [{probes: ['a:b'], spans: {start: 'a:b', end: 'a:c'}}]":                     "traces::0: probes: start and end take their place",
 		"traces: [{probes: ['a:b'], where: 'x >', logs: {}}]":                                "Where",
 		"traces: [{probes: ['a:b'], target: {pod: web}, logs: {}}]":                          "Pod",
 		"traces: [{probes: ['a:b'], target: {pids: [1], comm: x}, logs: {}}]":                "Target",
@@ -73,6 +76,10 @@ func TestConfigRefused(t *testing.T) {
 		"traces: [{probes: ['a:b'], metrics: {value: x, show: [histogram], scale: 4}}]":      "metrics: scale",
 		"traces: [{probes: ['a:b'], metrics: {value: x, show: [sum], scale: 1}}]":            "metrics: scale",
 		"traces: [{probes: ['a:b'], metrics: {interval: 1ms}}]":                              "metrics: interval",
+		"traces: [{probes: ['a:b'], metrics: {interval: 5}}]":                                "metrics: interval: 5ns is less than 10ms; a number without a unit counts nanoseconds",
+		"traces: [{probes: ['a:b'], name: '1', where: 'x >', logs: {}}]":                     "\ntraces::0: option Where", // each error by itself
+		"traces: [{probes: ['a:b'], logs: }]":                                                "traces::0: nothing becomes of the events: want metrics, logs, spans or profiles, with {}",
+		"traces: [{metrics: {end: 'a:b'}}]":                                                  "metrics: start and end: one of them is missing",
 		"traces: [{probes: ['a:b'], metrics: {max_groups: -1}}]":                             "metrics: max_groups",
 		"traces: [{probes: ['a:b'], metrics: {temporality: both}}]":                          "metrics: temporality",
 		"traces: [{probes: ['a:b'], metrics: {key: [x]}}]":                                   "metrics: key",
@@ -92,7 +99,7 @@ func TestConfigRefused(t *testing.T) {
 		"traces: [{metrics: {start: 'a:b', end: 'a:c', max_pending: -1}}]":                   "metrics: max_pending",
 		"traces: [{spans: {start: 'a:b', end: 'a:c', max_pending: -1}}]":                     "spans: option MaxPending",
 		"traces: [{metrics: {start: 'a:b'}}]":                                                "metrics",
-		"traces: [{spans: {start: 'a:b'}}]":                                                  "spans",
+		"traces: [{spans: {start: 'a:b'}}]":                                                  "traces::0: spans: start and end: one of them is missing",
 		"traces: [{spans: {start: 'a:b', end: 'a:c', slower: -1s}}]":                         "Slower",
 		"traces: [{spans: {duration: ms}}]":                                                  "traces::0: probes",
 		"traces: [{probes: ['a:b'], spans: {duration: ms, unit: h}}]":                        "spans: unit",
@@ -123,6 +130,41 @@ func TestConfigRefused(t *testing.T) {
 		if err := read(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestOneErrorEach checks that an entry that is wrong in one way has one error.
+func TestOneErrorEach(t *testing.T) {
+	for _, text := range []string{"traces: [{probes: ['a:b']}]", "traces: [{logs: {}}]", "traces: [{spans: {start: 'a:b'}}]", "traces: [{metrics: {end: 'a:b'}}]"} {
+		if err := read(t, text); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want one line", text, err)
+		}
+	}
+}
+
+// TestWithoutPipeline checks that a trace is reported which no pipeline has, once.
+func TestWithoutPipeline(t *testing.T) {
+	core, said := observer.New(zap.WarnLevel)
+	set := receivertest.NewNopSettings(usdtreceiver.Type)
+	set.Logger = zap.New(core)
+	f, cfg := usdtreceiver.NewFactory(), config(
+		usdtreceiver.Trace{Name: "records", Probes: []string{"a:b"}, Logs: &usdtreceiver.Logs{}},
+		usdtreceiver.Trace{Name: "stacks", Probes: []string{"a:b"}, Logs: &usdtreceiver.Logs{}, Profiles: &usdtreceiver.Profiles{}},
+	)
+	if _, err := f.CreateLogs(t.Context(), set, cfg, consumertest.NewNop()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // receivers that have no trace
+		m, err := f.CreateMetrics(t.Context(), set, cfg, consumertest.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(m.Start(t.Context(), componenttest.NewNopHost()), m.Shutdown(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	if all := said.All(); len(all) != 1 || all[0].ContextMap()["trace"] != "stacks" || all[0].ContextMap()["of"] != "profiles" {
+		t.Errorf("%+v, want that no pipeline has the profiles", all)
 	}
 }
 

@@ -21,7 +21,7 @@ func NewFactory() receiver.Factory {
 	return xreceiver.NewFactory(Type,
 		func() component.Config { return &Config{} },
 		xreceiver.WithMetrics(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Metrics) (receiver.Metrics, error) {
-			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
+			return newReceiver(set, cfg.(*Config), "metrics", next, func(t *Trace) task {
 				if t.Metrics == nil {
 					return nil
 				}
@@ -29,7 +29,7 @@ func NewFactory() receiver.Factory {
 			})
 		}, metadata.MetricsStability),
 		xreceiver.WithLogs(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Logs) (receiver.Logs, error) {
-			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
+			return newReceiver(set, cfg.(*Config), "logs", next, func(t *Trace) task {
 				if t.Logs == nil {
 					return nil
 				}
@@ -37,7 +37,7 @@ func NewFactory() receiver.Factory {
 			})
 		}, metadata.LogsStability),
 		xreceiver.WithTraces(func(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
-			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
+			return newReceiver(set, cfg.(*Config), "traces", next, func(t *Trace) task {
 				if t.Spans == nil {
 					return nil
 				}
@@ -48,7 +48,7 @@ func NewFactory() receiver.Factory {
 			})
 		}, metadata.TracesStability),
 		xreceiver.WithProfiles(func(_ context.Context, set receiver.Settings, cfg component.Config, next xconsumer.Profiles) (xreceiver.Profiles, error) {
-			return newReceiver(set, cfg.(*Config), next, func(t *Trace) task {
+			return newReceiver(set, cfg.(*Config), "profiles", next, func(t *Trace) task {
 				if t.Profiles == nil {
 					return nil
 				}

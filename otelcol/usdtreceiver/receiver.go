@@ -15,6 +15,7 @@ import (
 // usdtReceiver runs the traces of one signal, each by itself.
 type usdtReceiver struct {
 	set       receiver.Settings
+	cfg       *Config
 	telemetry *telemetry
 	next      any // the consumer
 	tasks     []task
@@ -30,8 +31,9 @@ type task interface {
 	signal() string
 }
 
-func newReceiver(set receiver.Settings, cfg *Config, next any, taskOf func(*Trace) task) (*usdtReceiver, error) {
-	r := &usdtReceiver{set: set, next: next, total: cfg.allowance()}
+func newReceiver(set receiver.Settings, cfg *Config, signal string, next any, taskOf func(*Trace) task) (*usdtReceiver, error) {
+	cfg.made.Store(signal, true)
+	r := &usdtReceiver{set: set, cfg: cfg, next: next, total: cfg.allowance()}
 	for i := range cfg.Traces {
 		if t := taskOf(&cfg.Traces[i]); t != nil {
 			r.tasks = append(r.tasks, t)
@@ -44,6 +46,7 @@ func (r *usdtReceiver) Start(context.Context, component.Host) (err error) {
 	if r.telemetry, err = newTelemetry(r.set.TelemetrySettings); err != nil {
 		return err
 	}
+	r.cfg.warn(r.set.Logger)
 	r.reload = newReload()
 	kept := takeKept(r.keepers())
 	for _, t := range r.tasks {

@@ -27,15 +27,15 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("max_cpu_percent: %v is no share", c.MaxCPUPercent))
 	}
 	for i := range c.Traces {
-		if err := c.Traces[i].validate(); err != nil {
+		for _, err := range c.Traces[i].validate() {
 			errs = append(errs, fmt.Errorf("traces::%d: %w", i, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (t *Trace) validate() error {
-	var errs []error
+// validate returns each error of an entry by itself.
+func (t *Trace) validate() (errs []error) {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if t.Name != "" && !metricName.MatchString(t.Name) {
 		bad("name: %q is no name of an instrument", t.Name)
@@ -55,8 +55,8 @@ func (t *Trace) validate() error {
 	if err := t.options().Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	if t.Metrics == nil && t.Logs == nil && t.Spans == nil && t.Profiles == nil {
-		bad("nothing becomes of the events: want metrics, logs, spans or profiles")
+	if len(t.signals()) == 0 {
+		bad(`nothing becomes of the events: want metrics, logs, spans or profiles, with {} as value if nothing is to be said of them`)
 	}
 	if t.Profiles != nil {
 		if err := t.validateProfiles(); err != nil {
@@ -67,7 +67,7 @@ func (t *Trace) validate() error {
 		err := m.validate()
 		switch {
 		case err != nil:
-		case m.Start != "":
+		case m.latency():
 			err = t.latencyOptions().Validate()
 		default:
 			err = t.aggregation().Validate()
@@ -76,8 +76,12 @@ func (t *Trace) validate() error {
 			errs = append(errs, fmt.Errorf("metrics: %w", err))
 		}
 	}
-	if needs := t.Logs != nil || t.Profiles != nil || t.Metrics != nil && t.Metrics.Start == "" || t.Spans != nil && t.Spans.Duration != ""; needs == (len(t.Probes) == 0) {
-		bad("probes: metrics, logs, profiles and spans with a duration need some, spans and metrics with a start have start and end instead")
+	needs := t.Logs != nil || t.Profiles != nil || t.Metrics != nil && !t.Metrics.latency() || t.Spans != nil && t.Spans.Duration != ""
+	switch {
+	case needs && len(t.Probes) == 0:
+		bad("probes: there are none")
+	case !needs && len(t.Probes) > 0 && len(t.signals()) > 0:
+		bad("probes: start and end take their place")
 	}
 	for _, probe := range t.Probes {
 		if _, err := selector.Parse(probe); err != nil {
@@ -99,11 +103,32 @@ func (t *Trace) validate() error {
 			errs = append(errs, fmt.Errorf("spans: %w", err))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
+}
+
+// latency reports whether the time between two probes is measured.
+func (m *Metrics) latency() bool { return m.Start != "" || m.End != "" }
+
+// checkEnds checks the probes between which time is measured.
+func checkEnds(start, end string) error {
+	if start == "" || end == "" {
+		return errors.New("start and end: one of them is missing")
+	}
+	for _, probe := range []string{start, end} {
+		if _, err := selector.Parse(probe); err != nil {
+			return fmt.Errorf("start and end: %w", err)
+		}
+	}
+	return nil
+}
+
+// tooShort is the error about an interval.
+func tooShort(interval time.Duration) error {
+	return fmt.Errorf("interval: %v is less than %v; a number without a unit counts nanoseconds", interval, minInterval)
 }
 
 func (m *Metrics) validate() error {
-	switch latency := m.Start != "" || m.End != ""; {
+	switch latency := m.latency(); {
 	case latency && (m.Value != "" || len(m.Show) > 0):
 		return errors.New("value and show exclude start and end, whose time has all values")
 	case latency && m.Process:
@@ -113,10 +138,8 @@ func (m *Metrics) validate() error {
 	case !latency && m.MaxPending != 0 || m.MaxPending < 0:
 		return fmt.Errorf("max_pending: %d is no number of starts", m.MaxPending)
 	case latency:
-		for _, probe := range []string{m.Start, m.End} {
-			if _, err := selector.Parse(probe); err != nil {
-				return err
-			}
+		if err := checkEnds(m.Start, m.End); err != nil {
+			return err
 		}
 	case (m.Value == "") != (len(m.Show) == 0):
 		return errors.New("value is the argument of which show names what is computed: both or none")
@@ -140,7 +163,7 @@ func (m *Metrics) validate() error {
 	case m.Scale > 0 && m.Start == "" && !slices.Contains(m.Show, "histogram"):
 		return errors.New("scale: there is no histogram")
 	case m.Interval < 0 || m.Interval > 0 && m.Interval < minInterval:
-		return fmt.Errorf("interval: %v is less than %v", m.Interval, minInterval)
+		return tooShort(m.Interval)
 	case m.MaxGroups < 0:
 		return fmt.Errorf("max_groups: %d is negative", m.MaxGroups)
 	}
@@ -189,10 +212,8 @@ func (t *Trace) validateSpans() error {
 	case s.Duration != "":
 		return nil
 	}
-	for _, probe := range []string{s.Start, s.End} {
-		if _, err := selector.Parse(probe); err != nil {
-			return fmt.Errorf("start and end: %w", err)
-		}
+	if err := checkEnds(s.Start, s.End); err != nil {
+		return err
 	}
 	return t.pairOptions().Validate()
 }
@@ -208,7 +229,7 @@ func (t *Trace) validateProfiles() error {
 	case p.Unit != "" && p.Value == "":
 		return errors.New("unit belongs to value")
 	case p.Interval < 0 || p.Interval > 0 && p.Interval < minInterval:
-		return fmt.Errorf("interval: %v is less than %v", p.Interval, minInterval)
+		return tooShort(p.Interval)
 	case p.MaxGroups < 0:
 		return fmt.Errorf("max_groups: %d is negative", p.MaxGroups)
 	}
