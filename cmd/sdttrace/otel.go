@@ -62,7 +62,7 @@ func otelConfig(args []string) (string, error) {
 	d := v.does(f)
 	flags := pflag.NewFlagSet(v.name(), pflag.ContinueOnError)
 	d.words(word.Set{FlagSet: flags})
-	if err := flags.Parse(args); err != nil {
+	if err := errors.Join(flags.Parse(args), receiver.CheckText(args)); err != nil {
 		return "", err
 	}
 	words, err := f.parsed(flags, flags.Args())
@@ -107,7 +107,7 @@ func otelConfig(args []string) (string, error) {
 		out = append(out, begin+fmt.Sprintf(format, args...))
 	}
 	if does.probes {
-		add("probes: %s", receiver.Quoted(probes))
+		add("probes: %s", receiver.Quoted(receiver.Probes(probes)))
 	}
 	if target := receiver.Target(&opts.Target); target != "" {
 		add("target: {%s}", target)
@@ -176,8 +176,8 @@ func otelDoes(d deed, probes []string) (does otelDeed, err error) {
 		if err := (&attach.PairOptions{Key: d.key}).Validate(); err != nil {
 			return does, openError(err)
 		}
-		add("start", d.start)
-		add("end", d.end)
+		add("start", receiver.Probe(d.start))
+		add("end", receiver.Probe(d.end))
 		if len(d.key) > 0 {
 			add("key", d.key)
 		}

@@ -28,6 +28,28 @@ func TestOtel(t *testing.T) {
 	}
 }
 
+// TestOtelPaths checks that files are named by paths that hold in any directory.
+func TestOtelPaths(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("web", nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"count --exe web ./web:a:b": `["` + here + `/web:a:b"]` + "\n        target: {exe: \"" + here + `/web"}`,
+		"latency uprobe:./web:main": `{start: "uprobe:` + here + `/web:main", end: "uretprobe:` + here + `/web:main"}`,
+		"count a:b libc.so.6:c:d":   `["a:b", "libc.so.6:c:d"]`,
+	} {
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), append([]string{"otel"}, split(line)...), &stdout, &stderr); code != exitDone || !strings.Contains(stdout.String(), want) {
+			t.Errorf("%s: exit code %d, %s%s, want %s", line, code, &stdout, &stderr, want)
+		}
+	}
+}
+
 // split splits a line at blanks that are not within single quotes.
 func split(line string) (words []string) {
 	for i, part := range strings.Split(line, "'") {
@@ -68,6 +90,7 @@ func TestOtelRefused(t *testing.T) {
 		"snapshot 'x > 1' --before 10001 a:b":           "10000 events",
 		"count --interval 9ms a:b":                      "--interval",
 		"profile --by stack --interval 9ms a:b":         "--interval",
+		"--comm '\xff' a:b":                             `"\xff" is not UTF-8`,
 		"latency a:b a:c --slower 1s --where 'x == \"'": "not closed",
 	} {
 		var stdout, stderr bytes.Buffer

@@ -191,7 +191,8 @@ func TestLifecycle(t *testing.T) {
 	}
 }
 
-// TestPrinted reads what sdttrace otel prints, as its own test has it.
+// TestPrinted reads what sdttrace otel prints, as its own test has it: also that conditions come back as they were
+// given, in which the collector takes two $ for one.
 func TestPrinted(t *testing.T) {
 	text, err := os.ReadFile("../../cmd/sdttrace/testdata/otel.txt")
 	if err != nil {
@@ -214,8 +215,16 @@ func TestPrinted(t *testing.T) {
 		cfg := usdtreceiver.NewFactory().CreateDefaultConfig()
 		if err := sub.Unmarshal(cfg); err != nil {
 			t.Errorf("%s: %v", line, err)
+			continue
 		} else if err := confmap.Validate(cfg); err != nil {
 			t.Errorf("%s: %v", line, err)
+		}
+		where := ""
+		if _, rest, ok := strings.Cut(line, "--where '"); ok {
+			where, _, _ = strings.Cut(rest, "'")
+		}
+		if got := strings.ReplaceAll(cfg.(*usdtreceiver.Config).Traces[0].Where, "$$", "$"); got != where {
+			t.Errorf("%s: the condition is %q", line, got)
 		}
 	}
 }

@@ -2,11 +2,15 @@ package receiver
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/internal/printable"
+	"github.com/go-usdt/usdt/internal/selector"
 )
 
 // Interval is the least time between two deliveries, and Around the most events that a snapshot has
@@ -15,6 +19,37 @@ const (
 	Interval = 10 * time.Millisecond
 	Around   = 10_000
 )
+
+// CheckText returns an error about a word that YAML cannot have.
+func CheckText(words []string) error {
+	for _, word := range words {
+		if !utf8.ValidString(word) {
+			return fmt.Errorf("%q is not UTF-8, as the receiver's file is", word)
+		}
+	}
+	return nil
+}
+
+// Probe returns a selector that names the same in whatever directory the collector runs.
+func Probe(text string) string {
+	s, err := selector.Parse(text)
+	if err != nil || !strings.Contains(s.Path, "/") || filepath.IsAbs(s.Path) {
+		return text
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return text
+	}
+	return strings.Replace(text, s.Path, filepath.Join(selector.QuotePath(here), s.Path), 1)
+}
+
+// Probes returns selectors as [Probe] does.
+func Probes(texts []string) (out []string) {
+	for _, text := range texts {
+		out = append(out, Probe(text))
+	}
+	return out
+}
 
 // Target returns the processes that are traced, without the braces around them.
 func Target(t *attach.Target) string {
@@ -29,34 +64,52 @@ func Target(t *attach.Target) string {
 	}
 	add("children", t.Children, t.Children)
 	add("comm", t.Comm, t.Comm != "")
-	add("exe", t.Exe, t.Exe != "")
+	if exe, err := filepath.Abs(t.Exe); err == nil {
+		add("exe", exe, t.Exe != "")
+	}
 	add("cgroup", t.Cgroup, t.Cgroup != "")
 	add("container", t.Container, t.Container != "")
 	add("pod", t.Pod, t.Pod != "")
 	return strings.Join(out, ", ")
 }
 
-// plain leaves characters as they are that JSON for pages escapes.
-var plain = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", "$", "$$")
-
-// Quoted returns a text, a list of texts or a number as JSON has it, which YAML understands as well;
-// the collector takes a $ for a variable unless it is doubled.
+// Quoted returns a text, a list of texts or a number as YAML has it; the collector takes a $ for a variable
+// unless it is doubled.
 func Quoted(value any) string {
-	var out []byte
 	switch v := value.(type) {
 	case string:
-		out = printable.AppendString(nil, v)
+		return quoted(v)
 	case []string:
-		out = append(out, '[')
-		for i, text := range v {
-			if i > 0 {
-				out = append(out, ", "...)
-			}
-			out = printable.AppendString(out, text)
+		var all []string
+		for _, text := range v {
+			all = append(all, quoted(text))
 		}
-		out = append(out, ']')
-	default:
-		out = fmt.Append(nil, v)
+		return "[" + strings.Join(all, ", ") + "]"
 	}
-	return plain.Replace(string(out))
+	return fmt.Sprint(value)
+}
+
+// quoted returns a double-quoted scalar: https://yaml.org/spec/1.2.2/#57-escaped-characters. Half a pair
+// of surrogates, as JSON has them, is no character there.
+func quoted(s string) string {
+	var out []byte
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			out = append(out, '\\', byte(r))
+		case r == '$':
+			out = append(out, "$$"...)
+		case r == '\n':
+			out = append(out, `\n`...)
+		case r == '\t':
+			out = append(out, `\t`...)
+		case strconv.IsPrint(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			out = fmt.Appendf(out, `\U%08x`, r)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return `"` + string(out) + `"`
 }
