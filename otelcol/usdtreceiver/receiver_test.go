@@ -4,15 +4,21 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/go-usdt/usdt/internal/systest/bpf"
 	"github.com/go-usdt/usdt/internal/systest/leftover"
@@ -94,6 +100,48 @@ func start(t *testing.T, links int, tel *componenttest.Telemetry, create func(re
 	t.Cleanup(stop)
 	eventually(t, "the receiver has not attached", func() bool { return len(bpf.OwnLinks(t)) >= before+links })
 	return stop
+}
+
+// TestSaid checks what the collector's log says of traces that wait for a probe, and of ones whose processes end.
+func TestSaid(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	traced := exec.Command(exe)
+	traced.Env = append(os.Environ(), contained+"=1")
+	in, err := traced.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := traced.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer traced.Process.Kill()
+	core, said := observer.New(zap.InfoLevel)
+	start(t, 1, nil, func(set receiver.Settings) (component.Component, error) {
+		set.Logger = zap.New(core)
+		return usdtreceiver.NewFactory().CreateLogs(t.Context(), set, config(
+			usdtreceiver.Trace{Name: "waits", Probes: []string{"otelshop:nobody_has_this"}, Target: here(), Logs: &usdtreceiver.Logs{}},
+			usdtreceiver.Trace{Name: "ends", Probes: []string{"otelshop:sale"}, Target: usdtreceiver.Target{PIDs: []int{traced.Process.Pid}}, Logs: &usdtreceiver.Logs{}},
+		), consumertest.NewNop())
+	})
+	says := func(trace, text string) func() bool {
+		return func() bool {
+			return slices.ContainsFunc(said.All(), func(e observer.LoggedEntry) bool {
+				return e.ContextMap()["trace"] == trace && strings.Contains(fmt.Sprint(e.Message, e.ContextMap()["error"]), text)
+			})
+		}
+	}
+	eventually(t, "nothing is said of a probe that nobody has", says("waits", "nobody_has_this"))
+	in.Close()
+	if err := traced.Wait(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "nothing is said of a process that has ended", says("ends", "have ended"))
+	if failed := said.FilterLevelExact(zap.ErrorLevel).All(); len(failed) > 0 {
+		t.Errorf("%+v", failed)
+	}
 }
 
 // outcomes returns what the collector's own telemetry says of the events of a trace.

@@ -66,6 +66,8 @@ func (r *running) session(ctx context.Context) {
 	case err != nil:
 		e.counts.setState(stateFailed)
 		e.log().Error("This trace failed, and is tried again later. Others go on.", zap.Error(err), zap.Duration("in", wait))
+	default:
+		e.log().Info("The processes of this trace have ended. They are looked for again later.", zap.Duration("in", wait))
 	}
 	for began := time.Now(); ; wait = checked {
 		select {
@@ -169,6 +171,9 @@ func (e *env) consumeOnce(ctx context.Context, consume func(ctx context.Context,
 // returns is called.
 func (e *env) attached(tracer attach.Tracer) (end func()) {
 	e.counts.begin(tracer)
+	for _, none := range tracer.NoMatch() {
+		e.log().Info("This trace waits for what it names.", zap.Error(none))
+	}
 	remove := shares.add(e, tracer)
 	return func() {
 		remove()
