@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test test-most test-slow test-plain test-go test-dlopen test-contrib test-otelcol otelcol tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-most test-slow test-plain test-go test-dlopen test-contrib test-receiver test-otelcol otelcol tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 # Modules of their own, for services that have these libraries.
 CONTRIB = $(wildcard contrib/*)
@@ -59,7 +59,7 @@ test: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
 test: tools
 	$(GO) list $(TOOLS) -export ./... >/dev/null
 	$(GO) build $(TOOLS) -o $(SDTTRACE) ./cmd/sdttrace
-	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-dlopen fuzz FUZZTIME=2000x
+	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-receiver test-dlopen fuzz FUZZTIME=2000x
 
 # check vets what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,
 # which are more than the inputs that it gets there.
@@ -113,17 +113,23 @@ otelcol:
 	mkdir -p bin
 	CGO_ENABLED=0 $(GO) run $(BUILDER) --config otelcol/distribution.yaml
 
-# test-otelcol is no part of test, since to compile the collector takes longer than its tests: CI
-# runs it afterwards. It compiles what the builder writes without -trimpath, with which the go command
-# would also compile anew the standard library, this module and staticcheck.
+# test-receiver runs the tests of the modules in otelcol, except APART, which need the built collector or, as
+# TestShares, a processor for half a minute.
+APART = Test(Collector(Validates)?|Memory|Outages|ProfilesCollector|Prometheus|Readme|Shares|ShownMetrics|UnitReloads)
+test-receiver:
+	cd otelcol/usdtreceiver && $(TEST) -skip '^$(APART)$$' ./...
+	cd otelcol/kubernetes && $(TEST) ./...
+
+# test-otelcol builds the collector and runs the rest of these tests. It is no part of test, since to compile the
+# collector takes longer than its tests: CI runs it afterwards. It compiles what the builder writes without
+# -trimpath, with which the go command would also compile anew the standard library, this module and staticcheck.
 test-otelcol: export OTELCOL = $(CURDIR)/bin/otelcol/otelcol-usdt
 test-otelcol: export CGO_ENABLED = 0
 test-otelcol:
 	mkdir -p bin
 	$(SPARE) $(GO) run $(BUILDER) --config otelcol/distribution.yaml --skip-compilation
 	cd bin/otelcol && $(SPARE) $(GO) build -ldflags '-s -w' -o $(OTELCOL) .
-	cd otelcol/usdtreceiver && $(SPARE) $(GO) vet ./... && $(SPARE) $$(cd $(CURDIR) && $(GO) tool -n staticcheck) ./... && $(TEST) ./...
-	cd otelcol/kubernetes && $(SPARE) $(TEST) ./...
+	cd otelcol/usdtreceiver && $(SPARE) $(GO) vet ./... && $(SPARE) $$(cd $(CURDIR) && $(GO) tool -n staticcheck) ./... && $(TEST) -run '^$(APART)$$' .
 
 # bench prints each thing that is measured beside its peer, in one run.
 bench: tools

@@ -26,7 +26,7 @@ import (
 )
 
 // burst is how many events are fired at a time, and bursts how often, in each scenario of the checks.
-const burst, bursts = 128, 80
+const burst, bursts = 128, 48
 
 // contract is a receiver that the collector's checks start, with what fires the events that they follow.
 // It counts what the pipeline answers.
