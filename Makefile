@@ -115,7 +115,7 @@ otelcol:
 
 # test-receiver runs the tests of the modules in otelcol, except APART, which need the built collector or, as
 # TestShares, a processor for half a minute.
-APART = Test(Collector(Validates)?|Memory|Outages|ProfilesCollector|Prometheus|Readme|Shares|ShownMetrics|UnitReloads)
+APART = Test(Collector(Validates)?|Dockerfile|Memory|Outages|ProfilesCollector|Prometheus|Readme|Shares|ShownMetrics|UnitReloads)
 test-receiver:
 	cd otelcol/usdtreceiver && $(TEST) -skip '^$(APART)$$' ./...
 	cd otelcol/kubernetes && $(TEST) ./...

@@ -1,6 +1,8 @@
 package usdtreceiver_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.opentelemetry.io/collector/confmap/confmaptest"
@@ -108,6 +111,47 @@ service: {telemetry: {metrics: {level: none}}, pipelines: {logs: {receivers: [us
 	eventually(t, "the collector does not reload", ready(2))
 	if n := strings.Count(p.said(), "Config updated"); n != 1 {
 		t.Errorf("%d reloads, want one", n)
+	}
+}
+
+// TestDockerfile has the collector accept its configuration in a root directory with what the image has, and nothing
+// else.
+func TestDockerfile(t *testing.T) {
+	needs.Root(t)
+	text, err := os.ReadFile(deploy + "Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, program := t.TempDir(), collector(t)
+	copies := regexp.MustCompile(`(?m)^COPY (\S+) (\S+)$`).FindAllStringSubmatch(string(text), -1)
+	if len(copies) != 2 || !strings.Contains(string(text), "\nFROM scratch\n") {
+		t.Fatalf("%d files are copied", len(copies))
+	}
+	for _, c := range copies {
+		from := "../../" + c[1]
+		if c[1] == "bin/otelcol/otelcol-usdt" {
+			from = program
+		}
+		content, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(root+c[2]), 0o755), os.WriteFile(root+c[2], content, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	words := func(of string) (list []string) {
+		_, after, _ := strings.Cut(string(text), "\n"+of+" ")
+		line, _, _ := strings.Cut(after, "\n")
+		if err := json.Unmarshal([]byte(line), &list); err != nil || len(list) == 0 {
+			t.Fatalf("%s %s: %v", of, line, err)
+		}
+		return list
+	}
+	cmd := exec.Command(words("ENTRYPOINT")[0], append([]string{"validate"}, words("CMD")...)...)
+	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Chroot: root}
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %v\n%s", cmd, err, out)
 	}
 }
 
