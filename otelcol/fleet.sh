@@ -27,7 +27,7 @@ for _ in $(seq "$turns"); do
 	echo "without: $(work)"
 	"$here/../bin/otelcol/otelcol-usdt" --config "$here/fleet.yaml" >"$dir/collector" 2>&1 &
 	collector=$!
-	until grep -q "Everything is ready" "$dir/collector"; do kill -0 "$collector" || { tail -1 "$dir/collector"; exit 1; }; sleep 0.2; done
+	until grep -qs "Everything is ready" "$dir/collector"; do kill -0 "$collector" || { tail -1 "$dir/collector"; exit 1; }; sleep 0.2; done
 	sleep 10
 	echo "         $(takes) at first"
 	used=$(ticks "$collector")
