@@ -9,8 +9,9 @@ import (
 )
 
 // compareMissed has more tasks than processors carry out a command of a role that makes 2000 calls, reads
-// the events at one place of each call and counts them at another, and compares what became of each.
-func compareMissed(t *testing.T, role, command, read, counted, where string) {
+// the events at one place of each call and counts them at another, and compares what became of each. It returns how
+// many were missed.
+func compareMissed(t *testing.T, role, command, read, counted, where string) (missed uint64) {
 	t.Helper()
 	const tasks, calls = 6, 2000
 	children, pids := make([]*tracee.Program, tasks), make([]int, tasks)
@@ -59,4 +60,5 @@ func compareMissed(t *testing.T, role, command, read, counted, where string) {
 	if sum+sums.Lost+sums.Filtered+sums.Missed != tasks*calls {
 		t.Errorf("%d counted, %+v, want %d in all", sum, sums, tasks*calls)
 	}
+	return st.Missed + sums.Missed
 }

@@ -105,8 +105,13 @@ func writeInitramfs(name, bin string, k kernel, files kernelFiles) error {
 		"init":                         filepath.Join(bin, "init"),
 		"bin/busybox":                  files.busybox(),
 		"boot/config-" + files.release: files.config(),
+		"boot/loop.ko":                 files.loop(),
 		// Its presence says that the host can compile for BPF.
 		"usr/include/bpf/usdt.bpf.h": "/usr/include/bpf/usdt.bpf.h",
+	}
+	copies["boot/disk"] = name + "-disk"
+	if err := writeDisk(copies["boot/disk"]); err != nil {
+		return err
 	}
 	maps.Copy(copies, toolchains[k.arch].libs)
 	if k.arch == runtime.GOARCH {
@@ -171,6 +176,14 @@ func writeInitramfs(name, bin string, k kernel, files kernelFiles) error {
 		return err
 	}
 	return f.Close()
+}
+
+// writeDisk writes a small disk with the file system ext4, for tests that mount it.
+func writeDisk(path string) error {
+	if out, err := exec.Command("mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", path, "1M").CombinedOutput(); err != nil {
+		return fmt.Errorf("mke2fs: %w\n%s", err, out)
+	}
+	return nil
 }
 
 func (c *cpioWriter) copyFile(name, from string, perm fs.FileMode) error {

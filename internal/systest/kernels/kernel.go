@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ type kernelFiles struct {
 func (f kernelFiles) image() string   { return filepath.Join(f.dir, "vmlinuz-"+f.release) }
 func (f kernelFiles) config() string  { return filepath.Join(f.dir, "config-"+f.release) }
 func (f kernelFiles) busybox() string { return filepath.Join(f.dir, "busybox") }
+func (f kernelFiles) loop() string    { return filepath.Join(f.dir, "loop.ko") }
 
 // imagePrefix begins the names of kernels' packages.
 const imagePrefix = "linux-image-"
@@ -86,7 +88,7 @@ func (k kernel) fetch(cache string) (kernelFiles, error) {
 	}
 	image := images[0]
 	f := kernelFiles{filepath.Join(dir, image), strings.TrimPrefix(image, imagePrefix)}
-	if _, err := os.Stat(f.dir); err == nil {
+	if _, err := os.Stat(f.loop()); err == nil { // directories of earlier versions lack it
 		return f, nil
 	}
 	return f, errors.Join(f.download(archive, image), updateErr)
@@ -105,9 +107,9 @@ func (f kernelFiles) download(archive *debian.Archive, image string) error {
 		return err
 	}
 	// Newer packages are split: the image is in linux-binary-RELEASE, its
-	// configuration in linux-base-RELEASE.
+	// configuration in linux-base-RELEASE, and its modules are in linux-modules-RELEASE.
 	for _, name := range deps {
-		if strings.HasSuffix(name, "-"+f.release) && !strings.HasPrefix(name, "linux-modules-") {
+		if strings.HasSuffix(name, "-"+f.release) {
 			packages = append(packages, name)
 		}
 	}
@@ -130,10 +132,12 @@ func (f kernelFiles) download(archive *debian.Archive, image string) error {
 		return err
 	}
 	modules := "usr/lib/modules/" + f.release
+	const loop = "/kernel/drivers/block/loop.ko"
 	for to, from := range map[string][]string{ // where either kind of package has it
 		f.image():   {"boot/vmlinuz-" + f.release, modules + "/vmlinuz"},
 		f.config():  {"boot/config-" + f.release, modules + "/config"},
 		f.busybox(): {"bin/busybox", "usr/bin/busybox"},
+		f.loop():    {"lib/modules/" + f.release + loop, modules + loop, modules + loop + ".xz"},
 	} {
 		i := slices.IndexFunc(from, func(name string) bool {
 			_, err := os.Stat(filepath.Join(tmp, name))
@@ -142,9 +146,19 @@ func (f kernelFiles) download(archive *debian.Archive, image string) error {
 		if i < 0 {
 			return fmt.Errorf("the packages %q have none of %q", packages, from)
 		}
-		if err := os.Rename(filepath.Join(tmp, from[i]), filepath.Join(keep, filepath.Base(to))); err != nil {
+		path := filepath.Join(tmp, from[i])
+		if unpacked, ok := strings.CutSuffix(path, ".xz"); ok {
+			if out, err := exec.Command("xz", "--decompress", path).CombinedOutput(); err != nil {
+				return fmt.Errorf("xz %s: %w\n%s", path, err, out)
+			}
+			path = unpacked
+		}
+		if err := os.Rename(path, filepath.Join(keep, filepath.Base(to))); err != nil {
 			return err
 		}
+	}
+	if err := os.RemoveAll(f.dir); err != nil {
+		return err
 	}
 	return os.Rename(keep, f.dir)
 }

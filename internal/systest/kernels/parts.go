@@ -18,7 +18,7 @@ var (
 	// little is what depends on the processor, and on how the kernel attaches and reads
 	// memory. It leaves out what becomes of many processes, files and tracers, and how
 	// groups, intervals and pairs are added up.
-	little = with(once, verified, map[string]string{"attach": leaveOut(slices.Concat(processor, managed, others), "recorded")})
+	little = with(once, verified, map[string]string{"cmd/sdttrace": held + "|^TestKernelRecipes$", "attach": leaveOut(slices.Concat(processor, managed, others), "recorded")})
 	// least is what depends on the processor, on a machine whose kernel another machine has. It also leaves
 	// out what says of itself that it takes too long.
 	least = with(once, verified, map[string]string{"attach": leaveOut(slices.Concat([]string{"CorpusRefused"}, managed, others, sameKernel), "recorded")})
@@ -39,7 +39,8 @@ var (
 	functions = map[string]string{
 		"attach/internal/codegen": "-test.run=^TestKernelStack",
 		"attach/internal/link":    "-test.run=^TestKernel(Functions|Refusals)$",
-		"attach":                  "-test.run=^Test(Kernel(Functions|Latency|Refused|Calls)|Tracepoint(s|Latency)|Trampolines?(Latency|Refused)?|Calls)$",
+		"attach":                  "-test.run=^Test(Kernel(Functions|Latency|Refused|Calls|Module|Missed)|Tracepoint(s|Latency)|Trampolines?(Latency|Refused)?|Calls)$",
+		"cmd/sdttrace":            "-test.run=^TestKernelRecipes$",
 	}
 
 	// processor are tests of how files are searched and frames are named, in which a kernel's
@@ -62,7 +63,7 @@ var (
 	// runs on this processor, kernel functions and tracepoints.
 	sameKernel = []string{
 		"(By|Where|EventsOf)?Container.*", "Cgroup.*", "ByStackIsThatOfEvents", "Events(BehindLull|GoOn)", "EveryTracepoint", "Folded.*",
-		"Headless.*", "Kernel(AfterProgram|BitFields|Latency|Members|Refused)", "Late(Ends|Machine)", "Latency(By.*|Eviction|Keys|Live|Nests|OfThreads|Where|WithoutKey)",
+		"Headless.*", "Kernel(AfterProgram|BitFields|Latency|Members|Missed|Module|Refused)", "Late(Ends|Machine)", "Latency(By.*|Eviction|Keys|Live|Nests|OfThreads|Where|WithoutKey)",
 		"Many(Reads|Stacks)", "News.*", "Omit.*", "PairTimes", "Pairs(CostNoEvent|Late|Unread|Unseen)", "Plan.*",
 		"Reload", "SelectedFiles", "SitesAsTheyCome", "Spans.*", "Stop", "TargetChildren", "Tracepoint(Latency|Members|Missed|OwnProgram|Then)",
 		"Versions.*", "ViaBoth.*", "Waiting.*",

@@ -81,7 +81,7 @@ reads memory; 6.1-arm64 leaves those of control groups, pairs and latencies to 6
 same kernel, and newest-amd64 those of how a tracer manages many processes, files and groups. A few
 long tests of other packages run on 6.1-amd64 alone, or there and on newest-amd64. How frames of C are named and files are searched depends on the processor: "make test"
 and 6.1-arm64 test it. The machines run cmd/sdttrace's tests of commands that are held until they
-are traced.
+are traced, and of README's recipes for functions of the kernel.
 `, strings.Join(partly, " and "))
 	if len(few) > 0 {
 		fmt.Fprintf(b, "%s runs the tests of functions of the kernel and of tracepoints, and no others.\n", strings.Join(few, " and "))
