@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"fmt"
 
@@ -77,6 +78,23 @@ func (pl *Planner) behindNop(s *site, behind []byte, is64 bool) {
 	case bytes.HasPrefix(behind, nop10) && pl.optimization == sys.OptimizesNop10 && pl.fits(s.Offset+1, len(nop10)):
 		s.Offset++
 		s.note("nop,nop10: on the nop10, which the kernel optimises")
+	}
+}
+
+// marked refuses the site of a note that is not at a nop. Compilers put one there, so the code has
+// been moved since, and a breakpoint may come into the midst of an instruction.
+func (pl *Planner) marked(s *site) {
+	code := s.object.BytesAt(s.Offset, maxInstruction)
+	is := true
+	switch {
+	case s.isX86():
+		in, ok := decode(code, s.isX86_64())
+		is = isNop(code) || ok && (in.encoding == oneByte && in.opcode() == 0x90 || in.encoding == twoByte && in.opcode() == 0x1f)
+	case s.probe.Machine == elf.EM_AARCH64:
+		is = notes.SiteKindOf(notes.Machine(s.probe.Machine), s.probe.ByteOrder, code) == notes.SiteNop
+	}
+	if !is {
+		s.Reason = fmt.Errorf("the code at the site is no nop, as it is where probes are compiled: the file has been changed since: %w", ErrUnsafe)
 	}
 }
 
