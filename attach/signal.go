@@ -23,7 +23,8 @@ import (
 // The session then delivers the events whose process was sent the signal, and no others, which
 // count as filtered. A process is spared if it is init, this process or one that this process
 // descends from, or has no PID in this process's PID namespace. If this process
-// lacks CAP_KILL, processes of other users are spared as well, as kill(2) has it.
+// lacks CAP_KILL, processes of other users are spared as well, as kill(2) has it; one of
+// [Target.PIDs] is a [PrivilegeError].
 type Signal struct {
 	// Number is the signal; 0 for none.
 	Number syscall.Signal
@@ -81,6 +82,9 @@ func (o *settings) spares() error {
 	for _, pid := range o.Target.PIDs {
 		if slices.Contains(spared, pid) {
 			return &OptionError{"Signal", fmt.Errorf("process %d is init, this process, or one that this process descends from: it is sent no signals", pid)}
+		}
+		if user := procfs.User(pid); user >= 0 && user != os.Getuid() && !privilege.Has(unix.CAP_KILL) {
+			return &privilege.Error{Op: fmt.Sprintf("send signals to process %d of user %d", pid, user), Missing: []string{"CAP_KILL"}, Err: os.ErrPermission}
 		}
 	}
 	return nil

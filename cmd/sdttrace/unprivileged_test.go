@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/go-usdt/usdt/internal/systest/needs"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
@@ -102,6 +104,42 @@ func TestListUnprivileged(t *testing.T) {
 	if want := "; run: sudo " + cmd.Path + " list 'nobody_has_this:*'\n"; !strings.Contains(string(out), want) {
 		t.Errorf("got %q, want %q in it", out, want)
 	}
+}
+
+// TestSignalOfOthers checks what a user who may trace, and may not send signals to processes of other
+// users, is told.
+func TestSignalOfOthers(t *testing.T) {
+	_, nobody := asNobody(t)
+	path := needs.Compile(t, "../../attach/testdata/signals.c", "gcc", "-O2")
+	own := exec.Command(path)
+	own.SysProcAttr = nobody("traced").SysProcAttr
+	for d := filepath.Dir(path); d != os.TempDir() && d != "/"; d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine, others := tracee.StartVictim(t, own).Ready(), tracee.StartVictim(t, exec.Command(path)).Ready()
+	trace := func(args ...string) string {
+		cmd := nobody("sdttrace", args...)
+		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_PTRACE}
+		out, err := cmd.CombinedOutput()
+		return fmt.Sprintf("%s%v\n", out, err)
+	}
+	for _, flag := range []string{"--stop", "--signal=WINCH"} {
+		want := fmt.Sprintf("send signals to process %d of user 0: not allowed, this process lacks CAP_KILL", others.PID())
+		if got := trace(flag, "-p", fmt.Sprint(others.PID()), "--duration", "1s", "signals:tick"); !strings.Contains(got, want) || !strings.Contains(got, "exit status 1") {
+			t.Errorf("%s: got %q, want %q", flag, got, want)
+		}
+		if got := trace(flag, "--where", "arg0 > 0", "--duration", "1s", path+":signals:tick"); !strings.Contains(got, " spares processes of other users, since sdttrace lacks CAP_KILL") {
+			t.Errorf("%s: got %q", flag, got)
+		}
+		if got := trace(flag, "-p", fmt.Sprint(mine.PID()), "--duration", "1s", "signals:tick"); strings.Contains(got, "CAP_KILL") || !strings.Contains(got, "<nil>") {
+			skipRefused(t, bytes.NewBufferString(got))
+			t.Errorf("%s: got %q", flag, got)
+		}
+	}
+	mine.Do("")
+	others.Do("")
 }
 
 // TestUser traces as a user without any capability: by itself sdttrace chooses shared

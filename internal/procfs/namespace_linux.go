@@ -55,6 +55,15 @@ func Parent(pid int) int {
 	return ids[0]
 }
 
+// User returns the real user of a process; -1 if there is no such process.
+func User(pid int) int {
+	uids := statusNumbers(pid, "Uid:")
+	if len(uids) == 0 {
+		return -1
+	}
+	return uids[0]
+}
+
 // OwnedBy reports whether a file belongs to the user as whom process pid runs, and nobody
 // else may write it: a stranger can neither have written it nor, by a hard link, chosen whose
 // file is read.

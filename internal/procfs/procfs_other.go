@@ -97,6 +97,9 @@ func NamespacePID(pid int) int { return pid }
 // Parent returns 0.
 func Parent(int) int { return 0 }
 
+// User returns -1.
+func User(int) int { return -1 }
+
 // OwnedBy returns false.
 func OwnedBy(os.FileInfo, int) bool { return false }
 

@@ -138,7 +138,7 @@ cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container i
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernelsites internal/printable internal/procfs internal/selector notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
 cmd/sdttrace/internal/word: attach cmd/sdttrace/internal/flagvalue internal/spelling
-cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate
+cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate internal/privilege
 cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session internal/spelling total
 cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/recording cmd/sdttrace/internal/session event profile
 cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session event internal/fold internal/printable internal/version profile

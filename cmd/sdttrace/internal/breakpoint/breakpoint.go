@@ -22,6 +22,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/gate"
+	"github.com/go-usdt/usdt/internal/privilege"
 )
 
 // Breakpoint is what is done to the processes of events.
@@ -71,8 +72,11 @@ func (b *Breakpoint) startGuard(stopped *ebpf.Map) (err error) {
 	return err
 }
 
-// Warn says which of the processes may end by the signal.
+// Warn says which processes are spared, and which of the named ones may end by the signal.
 func (b *Breakpoint) Warn(pids []int, stderr io.Writer) {
+	if len(pids) == 0 && !privilege.Has(unix.CAP_KILL) {
+		fmt.Fprintf(stderr, "sdttrace: %s spares processes of other users, since sdttrace lacks CAP_KILL: their events count as filtered\n", b.Flag())
+	}
 	if b.Signal.Number == 0 {
 		return
 	}
