@@ -10,6 +10,6 @@
 //	tracepoint:SYSTEM:EVENT  events of the kernel
 //
 // Each part is a glob in which '*' stands for any characters, '/' included, '?'
-// for one, '[a-z]' for one of a set and '[!a-z]' for one outside it; a backslash
-// takes the next character as it is.
+// for one, '[a-z]' for one of a set and '[!a-z]' for one outside it, and '{a,b*}' for one
+// of several patterns; a backslash takes the next character as it is.
 package selector

@@ -3,6 +3,7 @@ package selector
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-usdt/usdt/internal/procfs"
@@ -20,13 +21,30 @@ func (s *Selector) Files() ([]string, error) {
 	if s.path.tokens == nil || !strings.Contains(s.Path, "/") {
 		return nil, nil
 	}
-	path := s.absolute.source
+	paths, err := braces(s.absolute.source)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	compared := 0
+	for _, path := range paths {
+		files, err := s.filesAt(path, &compared)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, files...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// filesAt is Files for a path without braces.
+func (s *Selector) filesAt(path string, compared *int) ([]string, error) {
 	dirs := []string{""}
 	if !filepath.IsAbs(path) {
 		dirs[0] = "."
 	}
 	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
-	compared := 0
 	for _, element := range elements {
 		pattern, err := compile(element)
 		if err != nil {
@@ -42,7 +60,7 @@ func (s *Selector) Files() ([]string, error) {
 			if err != nil {
 				continue
 			}
-			if compared += len(entries); compared > maxEntries {
+			if *compared += len(entries); *compared > maxEntries {
 				return nil, fmt.Errorf("path %q may match more than %d files: name the directory more precisely", s.Path, maxEntries)
 			}
 			for _, e := range entries {

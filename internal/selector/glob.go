@@ -2,6 +2,7 @@ package selector
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,6 +13,7 @@ type glob struct {
 	literal string // the only string that matches, if tokens is nil
 	tokens  []token
 	prefix  string // with which all that match begin
+	others  []glob // those that braces stand for: each matches
 }
 
 // token matches one character, or any number if star is set.
@@ -57,6 +59,12 @@ func appendCharacter(dst []byte, c rune) []byte {
 }
 
 func compile(pattern string) (glob, error) {
+	if all, err := braces(pattern); err != nil || len(all) > 1 {
+		if err != nil {
+			return glob{}, err
+		}
+		return compileAll(pattern, all)
+	}
 	g := glob{source: pattern}
 	var (
 		tokens  []token
@@ -153,6 +161,9 @@ func (g *glob) match(s string) bool {
 	}
 	if !strings.HasPrefix(s, g.prefix) {
 		return false
+	}
+	if g.others != nil {
+		return slices.ContainsFunc(g.others, func(g glob) bool { return g.match(s) })
 	}
 	star, again := -1, 0 // the last star, and where in s to resume if what follows the star fails
 	t, i := 0, 0

@@ -13,10 +13,10 @@ var (
 )
 
 // Quote returns the pattern that matches only s, a name without ':'.
-func Quote(s string) string { return escapes.Replace(s) }
+func Quote(s string) string { return unbraced(escapes.Replace(s)) }
 
 // QuotePath returns the part of a selector that names only this path.
-func QuotePath(path string) string { return parts.Replace(path) }
+func QuotePath(path string) string { return unbraced(parts.Replace(path)) }
 
 // QuoteFunction returns the part of a selector that names only this function: not one
 // whose instruction lies behind a '+', nor an address, nor the line of a file.
@@ -31,7 +31,7 @@ func QuoteFunction(name string) string {
 	if colon := lastColon(q); isLine(q, colon) {
 		q = q[:colon] + `\` + q[colon:]
 	}
-	return q
+	return unbraced(q)
 }
 
 // Function returns the selector of one function of the object at a path. kind is
@@ -45,7 +45,7 @@ func Kernel(kind, provider, name string) string { return kind + ":" + provider +
 
 // Line returns the selector of the line FILE:LINE of the object at a path.
 func Line(path, line string) string {
-	return reader.Uprobe.String() + ":" + QuotePath(path) + ":" + escapes.Replace(line)
+	return reader.Uprobe.String() + ":" + QuotePath(path) + ":" + Quote(line)
 }
 
 // function is QuoteFunction for what may be an instruction, FUNC+OFFSET.
@@ -59,7 +59,7 @@ func function(name string) string {
 // Probe returns the selector of one probe of the object at a path, of any if that is
 // empty.
 func Probe(path, provider, name string) string {
-	out := parts.Replace(provider) + ":" + parts.Replace(name)
+	out := QuotePath(provider) + ":" + QuotePath(name)
 	if path != "" {
 		out = QuotePath(path) + ":" + out
 	}

@@ -62,15 +62,15 @@ func keyIn(end, start string) int {
 	return last
 }
 
-// SplitProbes cuts at commas outside the parameters of functions and templates.
+// SplitProbes cuts at commas outside braces and the parameters of functions and templates.
 func SplitProbes(s string) []string {
 	var parts []string
 	start, depth := 0, 0
 	for i, c := range []byte(s) {
 		switch {
-		case c == '(' || c == '<':
+		case c == '(' || c == '<' || c == '{':
 			depth++
-		case (c == ')' || c == '>') && depth > 0:
+		case (c == ')' || c == '>' || c == '}') && depth > 0:
 			depth--
 		case c == ',' && depth == 0:
 			parts, start = append(parts, s[start:i]), i+1

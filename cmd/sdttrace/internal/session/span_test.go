@@ -40,6 +40,7 @@ func TestSplitProbes(t *testing.T) {
 	for in, want := range map[string][]string{
 		"a:b,c:d":   {"a:b", "c:d"},
 		"a:b":       {"a:b"},
+		"a:{b,c},d": {"a:{b,c}", "d"},
 		"a:b,c:d,e": {"a:b", "c:d", "e"},
 		"uprobe:./s:f(int, char),uretprobe:./s:g<A, B>(int)": {"uprobe:./s:f(int, char)", "uretprobe:./s:g<A, B>(int)"},
 		"uprobe:./s:operator->,a:b":                          {"uprobe:./s:operator->", "a:b"},
