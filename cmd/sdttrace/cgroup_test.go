@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/systest/needs"
+	"github.com/go-usdt/usdt/internal/systest/tracee"
 )
 
 // TestCgroup checks that every verb traces the processes of a control group only.
@@ -54,6 +55,37 @@ func TestCgroup(t *testing.T) {
 			if said := fmt.Sprintf(" %d events, 0 lost, ", events); err != nil || !strings.Contains(string(out), said) {
 				t.Errorf("%q: %v, want %q: %s", args, err, said, out)
 			}
+		}
+	}
+	// One that is made later is waited for.
+	later := group + "/later"
+	var said tracee.Output
+	cmd := exec.Command(sdttrace, "print", "--wait", "--limit", "5", "--cgroup", later, entry)
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said.Await(t, "there is no control group "+later+", by its path below ")
+	if err := os.Mkdir(later, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.Remove(later); err != nil {
+			t.Error(err)
+		}
+	})
+	ended := make(chan error)
+	go func() { ended <- cmd.Wait() }()
+	for waits := true; waits; {
+		if out, err := exec.Command("sh", "-c", program+" pushes 3; echo $$ >"+later+"/cgroup.procs; exec "+program+" pushes 5").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		select {
+		case err := <-ended:
+			if waits = false; err != nil || !strings.Contains(said.String(), " 5 events, 0 lost, ") {
+				t.Errorf("%v: %s", err, &said)
+			}
+		default:
 		}
 	}
 	for _, wrong := range []string{group + "/none", group + "/cgroup.procs", "no/such.group"} {

@@ -102,7 +102,7 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	if f.comm != "" || f.exe != "" || f.group != "" || f.container != "" || f.pod != "" {
 		f.wait = f.wait || f.rescan > 0 // for the processes
 	}
-	group, err := cgroup.Open(f.group)
+	group, err := cgroup.Open(f.group, f.given("wait"))
 	switch {
 	case err != nil:
 		return nil, usageError{err}
@@ -115,7 +115,7 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	}
 	f.sought.Selector = container.Selector{Container: f.container, Pod: f.pod}
 	if container.IsGlob(f.cgroup) {
-		f.sought.Selector.Glob = f.cgroup
+		f.sought.Selector.Glob = f.group
 	}
 	if f.wait && f.rescan == 0 {
 		return nil, usageError{errors.New("--wait needs --rescan, which finds what is waited for")}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 
@@ -57,8 +58,8 @@ func hierarchies(mountinfo []byte) (all []hierarchy) {
 	return all
 }
 
-// Open returns the control group of a name; nil if that is empty.
-func Open(name string) (*Group, error) {
+// Open returns the control group of a name; nil if that is empty. later says that it may be made later.
+func Open(name string, later bool) (*Group, error) {
 	switch {
 	case name == "":
 		return nil, nil
@@ -79,7 +80,17 @@ func Open(name string) (*Group, error) {
 			return newGroup(h, path.Join(h.mount, below), path.Join("/", h.root, below)), nil
 		}
 	}
-	return nil, fmt.Errorf("--cgroup: there is no control group %s, %s", name, searched(all))
+	if later {
+		return &Group{Path: only(name), Pattern: true}, nil
+	}
+	return nil, fmt.Errorf("--cgroup: there is no control group %s, %s; --wait, which top lacks, waits for it", name, searched(all))
+}
+
+// only returns the pattern that one path matches.
+func only(name string) string {
+	name = strings.ReplaceAll(path.Clean(name), `\`, `\\`)
+	_, size := utf8.DecodeLastRuneInString(name)
+	return name[:len(name)-size] + `[\` + name[len(name)-size:] + "]"
 }
 
 // searched says where a group of a name may be.
