@@ -29,6 +29,7 @@
 //	danger FILE PROVIDER:NAME NAME why tracing both harms FILE, which may have '*'
 //	say PROVIDER:NAME WORD [ARGUMENT=VALUE] text in which ${ARGUMENT} stands for one
 //	page PROVIDER:START,PROVIDER:END[:KEY] [by KEY] [stack] [flat] [if CONDITION]
+//	page PROVIDER:START,uprobe:FILE:FUNC, and the same behind it
 //	page PROVIDER:NAME
 //	pair PROVIDER:START,PROVIDER:END, and what a page line may have behind it
 //
@@ -58,6 +59,8 @@
 // --span has them, in groups by a key such as sql(query), and probes whose events are shown. The
 // starts of a flat pair do not nest: a later one takes the place of the one that waits, as where an
 // error skips ends. Starts for which the condition is false are no starts of pairs that are shown.
+// A function ends the pairs in place of the ends that later lines name for the same start, if each program
+// that has the start has the function; FILE is the program's where none runs yet.
 // "pair" lines say the same of pairs that are no part of the first look.
 //
 // A probe can have several lines, for versions that pass different arguments. If more

@@ -5,7 +5,7 @@ import "strings"
 // Look is a part of the first look at a provider: a pair of probes whose time is measured, or a
 // probe whose events are shown.
 type Look struct {
-	Span  string // START,END, and :KEY where the pairs have one; PROVIDER:NAME of a single probe
+	Span  string // START,END, and :KEY where the pairs have one; PROVIDER:NAME of a single probe. END may be uprobe:FILE:FUNC
 	By    string // the key of the pairs' groups, such as sql(query); usually empty
 	Stack bool   // the calls that lead there matter
 	Flat  bool   // a later start takes the place of the one that waits: starts do not nest
@@ -36,7 +36,7 @@ func (p *parser) look(first string, line int) error {
 		ok = ok && isName(l.provider) && isName(name)
 		if pair {
 			end, name, pair = strings.Cut(rest, ":")
-			ok = ok && pair && isName(end) && name != ""
+			ok = ok && pair && isName(end) && name != "" && (end != "uprobe" || strings.Count(name, ":") == 1)
 		}
 	}
 	for ok && len(words) > 0 {
@@ -84,7 +84,7 @@ func (t *Table) Pair(start, end string) *Look {
 	provider, _, _ := strings.Cut(start, ":")
 	all := t.looksAt(provider, func(l *look) bool {
 		from, rest, ok := strings.Cut(l.Span, ",")
-		return ok && from == start && (end == "" || rest == end || strings.HasPrefix(rest, end+":"))
+		return ok && from == start && (end == "" || probeOf(rest) == end || strings.HasPrefix(rest, end+":"))
 	})
 	if len(all) == 0 {
 		return nil
@@ -92,8 +92,11 @@ func (t *Table) Pair(start, end string) *Look {
 	return &all[0]
 }
 
-// probeOf returns PROVIDER:NAME of a selector.
+// probeOf returns PROVIDER:NAME of a selector, and uprobe:FUNC of one of a function.
 func probeOf(selector string) string {
 	parts := strings.Split(selector, ":")
+	if len(parts) == 3 && parts[0] == "uprobe" {
+		return parts[0] + ":" + parts[2]
+	}
 	return strings.Join(parts[max(0, len(parts)-2):], ":")
 }

@@ -13,7 +13,7 @@ import (
 // TestLooks reads what the first look at a provider shows, in the files that come with the package
 // and in others.
 func TestLooks(t *testing.T) {
-	mine, err := prototype.Parse("mine", []byte("page mine:a,mine:b:id,n by sql(q) stack\npage mine:c\npage sql:a,sql:b\n"))
+	mine, err := prototype.Parse("mine", []byte("page mine:a,mine:b:id,n by sql(q) stack\npage mine:c\npage sql:a,sql:b\npage call:a,uprobe:prog:F flat\npage call:a,call:b\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,6 +23,7 @@ func TestLooks(t *testing.T) {
 		want     []prototype.Look
 	}{
 		{mine, "mine", []prototype.Look{{Span: "mine:a,mine:b:id,n", By: "sql(q)", Stack: true}, {Span: "mine:c"}}},
+		{mine, "call", []prototype.Look{{Span: "call:a,uprobe:prog:F", Flat: true}, {Span: "call:a,call:b"}}},
 		{prototype.Known().With(mine), "sql", []prototype.Look{{Span: "sql:a,sql:b"}}},
 		{prototype.Known().With(mine), "grpc_server", []prototype.Look{{Span: "grpc_server:request_start,grpc_server:request_done:id", By: "method"}}},
 		{prototype.Known(), "mine", nil},
@@ -32,7 +33,7 @@ func TestLooks(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.provider, d)
 		}
 	}
-	for _, wrong := range []string{"page", "page a", "page a:", "page a:b,", "page a:b,c", "page a:b,c:", "page a:b by x", "page a:b,a:c by", "page a:b,a:c fast", "pair a:b", "pair"} {
+	for _, wrong := range []string{"page", "page a", "page a:", "page a:b,", "page a:b,c", "page a:b,c:", "page a:b by x", "page a:b,a:c by", "page a:b,a:c fast", "page a:b,uprobe:c", "page a:b,uprobe:c:d:e", "pair a:b", "pair"} {
 		var syntax *prototype.SyntaxError
 		if _, err := prototype.Parse("wrong", []byte("a:b()\n"+wrong)); !errors.As(err, &syntax) || syntax.Line != 2 {
 			t.Errorf("%q: %v", wrong, err)
@@ -49,7 +50,7 @@ func TestLooks(t *testing.T) {
 
 // TestPairs reads what is known of pairs, also of ones that are no part of the first look.
 func TestPairs(t *testing.T) {
-	mine, err := prototype.Parse("mine", []byte("page mine:a,mine:b by sql(q) flat\npair mine:b,mine:c:id by x\npair mine:a,mine:c\n"))
+	mine, err := prototype.Parse("mine", []byte("page mine:a,mine:b by sql(q) flat\npair mine:b,mine:c:id by x\npair mine:a,mine:c\npage call:a,uprobe:prog:F flat\npage call:a,call:b\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,12 +58,14 @@ func TestPairs(t *testing.T) {
 		t.Errorf("the first look is %v, want one", looks)
 	}
 	first, second := &prototype.Look{Span: "mine:a,mine:b", By: "sql(q)", Flat: true}, &prototype.Look{Span: "mine:b,mine:c:id", By: "x"}
+	call := &prototype.Look{Span: "call:a,uprobe:prog:F", Flat: true}
 	for _, c := range []struct {
 		start, end string
 		want       *prototype.Look
 	}{
 		{"mine:a", "mine:b", first}, {"./m:mine:a", "", first}, {"mine:b", "", second}, {"mine:b", "mine:c", second},
 		{"mine:a", "mine:c", &prototype.Look{Span: "mine:a,mine:c"}}, {"mine:c", "", nil}, {"mine:b", "mine:a", nil}, {"other:a", "", nil},
+		{"call:a", "", call}, {"./m:call:a", "uprobe:./prog:F", call}, {"call:a", "uprobe:./prog:G", nil}, {"call:a", "call:b", &prototype.Look{Span: "call:a,call:b"}},
 	} {
 		if d := cmp.Diff(c.want, prototype.Known().With(mine).Pair(c.start, c.end)); d != "" {
 			t.Errorf("%s %s (-want +got):\n%s", c.start, c.end, d)

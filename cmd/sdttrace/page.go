@@ -28,7 +28,7 @@ its keys. sdttrace serve shows the same live.
 A provider alone, such as postgresql, is a first look: page knows which pairs matter, makes
 those of other providers of names that end in _start and _done, and writes PROVIDER-TIME.html.
 serve, timeline and latency take a provider as well.`,
-	examples: `  sdttrace page postgresql                       statements, commits, who waits for which lock
+	examples: `  sdttrace page postgresql                       statements, who waits for which lock
   sdttrace page -o page.html --duration 5s 'myapp:*'
   sdttrace page -o page.html --stack --duration 10s -p 4711 'myapp:*'
   sdttrace page -o page.html --span myapp:request_start,myapp:request_done:id

@@ -35,9 +35,12 @@ func (f *Finder) Find(ctx context.Context, words []string) (all []prototype.Look
 		if err != nil && !errors.Is(err, attach.ErrNoMatch) {
 			return nil, nil, err
 		}
-		some := Of(f.Table, word, sites)
+		some, err := f.settle(ctx, Of(f.Table, word, sites), sites)
+		if err != nil {
+			return nil, nil, err
+		}
 		if len(some) == 0 && f.Later {
-			if some = f.Table.Looks(word); len(some) == 0 {
+			if some = first(f.Table.Looks(word)); len(some) == 0 {
 				some = []prototype.Look{{Span: word + ":*"}}
 			}
 		}
@@ -47,6 +50,52 @@ func (f *Finder) Find(ctx context.Context, words []string) (all []prototype.Look
 		all = append(all, some...)
 	}
 	return all, rest, nil
+}
+
+// settle names the files of a function that ends the pairs of a look, in whose place the look then is, or
+// leaves the look out where a program that has its start lacks the function.
+func (f *Finder) settle(ctx context.Context, looks []prototype.Look, sites attach.Plan) ([]prototype.Look, error) {
+	at := slices.IndexFunc(looks, func(l prototype.Look) bool { return function(l) != "" })
+	if at < 0 {
+		return looks, nil
+	}
+	l := &looks[at]
+	start, _, _ := strings.Cut(l.Span, ",")
+	var paths []string
+	for i := range sites {
+		if p := &sites[i].Probe; p.Provider+":"+p.Name == start && !slices.Contains(paths, sites[i].Path) {
+			paths = append(paths, sites[i].Path)
+		}
+	}
+	all := make([]string, len(paths))
+	name := function(*l)[strings.LastIndexByte(function(*l), ':')+1:]
+	for i, path := range paths {
+		all[i] = selector.QuotePath(path)
+		found, err := f.sites(ctx, selector.Function(reader.Uprobe.String(), path, name))
+		if err != nil && !errors.Is(err, attach.ErrNoMatch) {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found, func(s attach.Site) bool { return s.Reason == nil }) {
+			return slices.Delete(looks, at, at+1), nil
+		}
+	}
+	file := strings.Join(all, ",")
+	if len(all) > 1 {
+		file = "{" + file + "}"
+	}
+	l.Span = start + "," + reader.Uprobe.String() + ":" + file + ":" + name
+	return first(looks), nil
+}
+
+// first leaves out looks at pairs in whose place one that ends at a function stands, with the same start.
+func first(looks []prototype.Look) []prototype.Look {
+	starts := map[string]bool{}
+	return slices.DeleteFunc(looks, func(l prototype.Look) bool {
+		start, _, _ := strings.Cut(l.Span, ",")
+		replaced := starts[start]
+		starts[start] = replaced || function(l) != ""
+		return replaced
+	})
 }
 
 // Pair returns the pair that matters first of a provider, or of a probe that is a start; nil if there
@@ -65,7 +114,16 @@ func (f *Finder) Pair(ctx context.Context, word string) (*prototype.Look, error)
 	}
 	at := strings.TrimSuffix(word, parsed.Name) // with the path
 	start := parsed.Provider + ":" + parsed.Name
-	if l := f.Table.Pair(start, ""); l != nil {
+	l := f.Table.Pair(start, "")
+	if l != nil && function(*l) != "" {
+		looks, _, err := f.Find(ctx, []string{parsed.Provider})
+		i := slices.IndexFunc(looks, func(l prototype.Look) bool { return strings.HasPrefix(l.Span, start+",") })
+		if err != nil || i < 0 {
+			return nil, err
+		}
+		l = &looks[i]
+	}
+	if l != nil {
 		l.Span = at + strings.TrimPrefix(strings.Replace(l.Span, ","+parsed.Provider+":", ","+at, 1), parsed.Provider+":")
 		return l, nil
 	}

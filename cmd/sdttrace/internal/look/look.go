@@ -69,10 +69,18 @@ func hasID(p *reader.Probe) bool {
 	return p.Type != nil && slices.ContainsFunc(p.Type.Fields, func(f reader.Field) bool { return f.Name == "id" })
 }
 
-// Probes returns the probes of a look.
+// function returns the selector of the function that ends the pairs of a look, empty where a probe does.
+func function(l prototype.Look) string {
+	if _, end, ok := strings.Cut(l.Span, ","); ok && strings.HasPrefix(end, reader.Uprobe.String()+":") {
+		return end
+	}
+	return ""
+}
+
+// Probes returns the probes of a look, without a function.
 func Probes(l prototype.Look) []string {
 	start, end, ok := strings.Cut(l.Span, ",")
-	if !ok {
+	if !ok || function(l) != "" {
 		return []string{start}
 	}
 	parts := strings.SplitN(end, ":", 3) // with a key behind it
