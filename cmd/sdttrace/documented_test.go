@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/look"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/prototype"
@@ -111,12 +112,12 @@ func TestDocumentedCommands(t *testing.T) {
 			n++
 			for i, arg := range args { // a provider, or a start alone, which may not run here
 				if looks := prototype.Known().Looks(arg); len(looks) > 0 {
-					args = slices.Replace(args, i, i+1, look.Probes(looks[0])...)
+					args = slices.Replace(args, i, i+1, ends(t, looks[0])...)
 					break
 				}
 				alone := i == len(args)-1 || !strings.Contains(args[i+1], ":")
 				if l := prototype.Known().Pair(arg, ""); args[0] == "latency" && i == 1 && alone && l != nil {
-					args = slices.Replace(args, i, i+1, look.Probes(*l)...)
+					args = slices.Replace(args, i, i+1, ends(t, *l)...)
 					break
 				}
 			}
@@ -235,4 +236,16 @@ func parses(args []string) error {
 		}
 	}
 	return errors.Join(err, f.events.Validate(opts))
+}
+
+// ends returns the probe, or the start and the end, of a look.
+func ends(t *testing.T, l prototype.Look) []string {
+	if l.Single() {
+		return look.Probes(l)
+	}
+	s, err := session.ParseSpan(l.Span)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{s.Start, s.End}
 }

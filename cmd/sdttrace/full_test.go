@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 	defer unix.Unmount(disk, unix.MNT_DETACH)
 	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
 	out := filepath.Join(disk, "out")
-	promised := regexp.MustCompile(`; the (\d+) events before can be read by sdttrace --from\n`)
+	promised := regexp.MustCompile(`; sdttrace --from reads what was recorded before, (\d+) events\n`)
 	for _, words := range []string{
 		"record full:*", "record --stack full:*", "print full:*", "print --json full:*", "snapshot arg0>100 full:*", "count --by arg0 full:*", "hist arg0 full:*",
 		"latency full:start full:end --slower 1ns", "profile full:*", "profile --format folded --by arg0 full:*", "timeline full:*", "page full:*",

@@ -75,7 +75,7 @@ $`},
 	if code := sdttrace("count", "--duration", "10ms", "kprobe:*_barrier"); code != 0 || !regexp.MustCompile(`(?m)^sdttrace: [1-9][0-9]* `+remark).MatchString(stderr.String()) {
 		t.Errorf("a pattern that leaves out: exit code %d, %s", code, &stderr)
 	}
-	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocate"); code != 0 || strings.Contains(stderr.String(), remark) || !strings.Contains(stderr.String(), "attached 1 of 1 sites") {
+	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocate"); code != 0 || strings.Contains(stderr.String(), remark) || !strings.Contains(stderr.String(), "attached 1 of 1 site") {
 		t.Errorf("an exact name: exit code %d, %s", code, &stderr)
 	}
 }

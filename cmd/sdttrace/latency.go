@@ -17,6 +17,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 var latencyVerb = verb{
@@ -207,11 +208,11 @@ func (f *latencies) printSlow(p *attach.Pairs, to *showing) error {
 		}
 		if n := len(waiting); f.flat && f.replayed == nil {
 			if waiting = slices.DeleteFunc(waiting, session.Ended); len(waiting) < n && !f.quiet {
-				fmt.Fprintf(to.stderr, "sdttrace: %s without an end began in processes that have ended\n", format.Many(uint64(n-len(waiting)), "start", "starts"))
+				fmt.Fprintf(to.stderr, "sdttrace: %s without an end began in processes that have ended\n", printable.Many(uint64(n-len(waiting)), "start", "starts"))
 			}
 		}
 		if len(waiting) > 0 && !f.quiet {
-			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", format.Many(uint64(len(waiting)), "start has", "starts have"), f.slower.Duration)
+			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", printable.Many(uint64(len(waiting)), "start has", "starts have"), f.slower.Duration)
 		}
 		if f.order.Top == 0 {
 			slowest.Most = mostWaiting

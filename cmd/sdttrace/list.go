@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/list"
@@ -18,12 +18,11 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
 	"github.com/go-usdt/usdt/internal/printable"
-	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
 
 var listVerb = verb{
-	use:   "list [PROBE...|FILE...]",
+	use:   "list [PROVIDER...|PROBE...|FILE...]",
 	short: "List the probes of processes, and who watches them",
 	about: `list prints the probes that processes have mapped: a line for each provider if there are
 several, then the probes; on a terminal, providers with over 100 have to be asked for. "4711 +5"
@@ -47,7 +46,7 @@ code, with -v the variables in scope. --interval goes on until Ctrl-C ends it, a
 probe matches any more: on a terminal in place, in JSON with the time.`,
 	examples: `  sdttrace list               every probe of the machine
   sdttrace list -p 4711 'myapp:*'
-  sdttrace list --interval 2s 'postgresql:*'   who comes and goes
+  sdttrace list --interval 2s postgresql       all probes of a provider: who comes and goes
   sdttrace list -v 'postgresql:query__*'       with their arguments
   sdttrace list ./prog                         what a file has, with arguments
   sdttrace list 'uprobe:/usr/lib/*/libssl.so*:SSL_*'   functions`,
@@ -78,6 +77,7 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 	if d.quiet {
 		stderr = io.Discard
 	}
+	stderr = screen.Folded(stderr, stderr)
 	l := list.List{Silent: remark.Silences{}, Width: screen.Width(stdout)}
 	functions, files := 0, 0
 	for _, a := range probes {
@@ -85,7 +85,7 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 			files++
 			continue
 		}
-		sel, err := selector.Parse(a)
+		sel, err := list.Selector(a)
 		if err != nil {
 			return usageError{err}
 		}
@@ -94,10 +94,8 @@ func (d *listing) run(ctx context.Context, probes []string, stdout, stderr io.Wr
 		}
 		l.Selectors = append(l.Selectors, sel)
 	}
-	for _, pid := range d.pids {
-		if pid <= 0 {
-			return usageError{fmt.Errorf("process id %d is not positive", pid)}
-		}
+	if err := flagvalue.CheckPIDs(d.pids); err != nil {
+		return usageError{err}
 	}
 	switch {
 	case len(d.command) > 0:

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -72,7 +71,6 @@ type traceFlags struct {
 	meanings format.Meanings
 	costs    *cost.Costs // nil unless they are measured
 	silent   remark.Silences
-	stderr   io.Writer // as it was given: perhaps a terminal
 	outputs  output.Files
 	prepared func()           // says that something is attached, or nothing will be
 	held     *command.Command // once it has been started
@@ -88,10 +86,8 @@ func newTraceFlags() *traceFlags {
 
 // options returns what is attached to, and how.
 func (f *traceFlags) options() (*attach.Options, error) {
-	for _, pid := range f.pids {
-		if pid <= 0 {
-			return nil, usageError{fmt.Errorf("process id %d is not positive", pid)}
-		}
+	if err := flagvalue.CheckPIDs(f.pids); err != nil {
+		return nil, usageError{err}
 	}
 	if len(f.command) > 0 && len(f.pids) > 0 {
 		return nil, usageError{errors.New("-p and a command exclude each other")}

@@ -128,7 +128,7 @@ func otelRefuses(d deed, opts *attach.Options, probes []string) error {
 	case *snapshots:
 		o := d.options()
 		if events.On = o.On; max(o.Before, o.After) > receiver.Around {
-			return fmt.Errorf("the receiver keeps %d events before and after one at most", receiver.Around)
+			return fmt.Errorf("the receiver keeps at most %d events before and after one", receiver.Around)
 		}
 	}
 	if interval > 0 && interval < receiver.Interval {

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 var recordVerb = verb{
@@ -121,9 +122,9 @@ func (f *keeping) write(r *attach.Recorder, file *os.File, stderr io.Writer) err
 	case err != nil && st.Received == 0:
 		return fmt.Errorf("%w; no event was written", err)
 	case err != nil:
-		return fmt.Errorf("%w; the %d events before can be read by sdttrace --from", err, st.Received)
+		return fmt.Errorf("%w; sdttrace --from reads what was recorded before, %s", err, printable.Many(st.Received, "event", "events"))
 	case !f.quiet && sized:
-		fmt.Fprintf(stderr, "sdttrace: wrote %d bytes to %s\n", size, f.out)
+		fmt.Fprintf(stderr, "sdttrace: wrote %s to %s\n", printable.Many(size, "byte", "bytes"), f.out)
 	}
 	return nil
 }

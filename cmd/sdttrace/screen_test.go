@@ -136,7 +136,7 @@ func TestGroupsInPlace(t *testing.T) {
 		t.Errorf("sdttrace ends with %v", err)
 	}
 	shown.Await(t, "the summary", func(lines []string) bool {
-		return strings.Contains(lines[len(lines)-1], " 0 lost, 0 filtered; attached 1 of 1 sites")
+		return strings.Contains(lines[len(lines)-1], " 0 lost, 0 filtered; attached 1 of 1 site")
 	})
 }
 
@@ -196,14 +196,14 @@ func TestListInPlace(t *testing.T) {
 			return strings.HasSuffix(list[0], title) && strings.HasPrefix(list[1], "PID ") && strings.Contains(list[2], "listagain:tick")
 		}
 	}
-	shown.Await(t, "a probe", state("  1 probes, 0 of them watched"))
+	shown.Await(t, "a probe", state("  1 probe, 0 watched"))
 	lines.Await(t, `{"time":"`)
 	lines.Await(t, `"semaphore_value":0`)
 	_, stop := startTracer(t, filepath.Join(dir, "sdttrace"), "-p", fmt.Sprint(p.PID()), "listagain:tick")
-	shown.Await(t, "a watched probe", state("  1 probes, 1 of them watched"))
+	shown.Await(t, "a watched probe", state("  1 probe, 1 watched"))
 	lines.Await(t, `"semaphore_value":1`)
 	stop()
-	shown.Await(t, "that nobody watches", state("  1 probes, 0 of them watched"))
+	shown.Await(t, "that nobody watches", state("  1 probe, 0 watched"))
 	for _, c := range []*exec.Cmd{cmd, plain} {
 		if err := c.Process.Signal(syscall.SIGINT); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/version"
 )
 
@@ -195,7 +196,7 @@ func (f *serving) serveTree(ctx context.Context, stdout, stderr io.Writer) error
 	clicked.Close(stderr)
 	failed = errors.Join(failed, s.Close())
 	if st := clicked.Stats(); f.clicks {
-		fmt.Fprintf(stderr, "sdttrace: %d events, %d lost, %d filtered\n", st.Received, st.Lost+st.Missed, st.Filtered)
+		fmt.Fprintf(stderr, "sdttrace: %s, %d lost, %d filtered\n", printable.Many(st.Received, "event", "events"), st.Lost+st.Missed, st.Filtered)
 	}
 	return failed
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 var snapshotVerb = verb{
@@ -108,7 +109,7 @@ func (f *snapshots) print(s *attach.Session, stdout io.Writer) error {
 // conclude says how many events fulfilled the condition that have no snapshot.
 func (f *snapshots) conclude(s session.Session, stderr io.Writer) error {
 	if all, ok := s.(*attach.Session); ok && all.Skipped() > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d other events fulfilled %s, in a snapshot or within --every %v of one\n", all.Skipped(), f.on, f.atMost)
+		fmt.Fprintf(stderr, "sdttrace: %s fulfilled %s, in a snapshot or within --every %v of one\n", printable.Many(all.Skipped(), "other event", "other events"), f.on, f.atMost)
 	}
 	return nil
 }

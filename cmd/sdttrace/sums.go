@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/word"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // sums is a deed that adds events up, in groups. Verbs say what is computed.
@@ -110,7 +111,7 @@ func (d *sums) conclude(s session.Session, stderr io.Writer) error {
 	}
 	st, err := s.Stats()
 	if n := st.Lost - st.Full - st.Contended; err == nil && n > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %s lost: %s could not be read, is not finite, or is beyond what can be added up\n", format.Many(n, "event", "events"), d.value)
+		fmt.Fprintf(stderr, "sdttrace: %s lost: %s could not be read, is not finite, or is beyond what can be added up\n", printable.Many(n, "event", "events"), d.value)
 	}
 	return err
 }
@@ -129,7 +130,7 @@ func (d *sums) print(ctx context.Context, a session.Aggregate, to *showing) erro
 		o.Seen = d.brief.See
 		o.Waiting = l.Waiting
 		o.Hang = func(starts uint64) {
-			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", format.Many(starts, "start has", "starts have"), d.interval)
+			fmt.Fprintf(to.stderr, "sdttrace: %s waited longer than %v without an end\n", printable.Many(starts, "start has", "starts have"), d.interval)
 		}
 	}
 	return o.Print(ctx, a, to.stdout, to.screen)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -149,12 +148,8 @@ func (d *topping) draw(ctx context.Context, s *topsource.Source) error {
 		case <-ctx.Done():
 		}
 	}()
-	none := ""
-	if errs := s.Aggregate.NoMatch(); len(errs) > 0 && !slices.Equal(s.Selectors, everything) {
-		none = errs[0].Error()
-	}
 	err := top.Run(ctx, top.Options{
-		Source: s, Interval: d.interval, What: d.title, NoMatch: none, In: d.screen.in, Out: d.screen.out,
+		Source: s, Interval: d.interval, What: d.title, NoMatch: s.None(everything), In: d.screen.in, Out: d.screen.out,
 	})
 	if err != nil {
 		return err

@@ -65,13 +65,12 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 		defer f.costs.Close()
 	}
 	run := func(_ command.Searcher, show func() error) error { return show() }
-	f.stderr = stderr
 	commandOutput := output.Inherited(stderr)
 	to := &showing{cancel: cancel, stdout: stdout}
 	if d.every() > 0 {
 		to.screen = f.screen(stdout, stderr)
 	}
-	stderr = &remark.SerialWriter{W: printable.Writer(to.screen.Above(printable.Behind(stderr)))}
+	stderr = &remark.SerialWriter{W: screen.Folded(printable.Writer(to.screen.Above(printable.Behind(stderr))), stderr)}
 	to.stderr = stderr
 	if len(f.command) > 0 {
 		if err := command.MissingFile(traced); err != nil && !f.children {
@@ -260,7 +259,7 @@ func (f *traceFlags) follow(user context.Context, cancel context.CancelFunc, d d
 	where := (*attach.WhereError)(nil) // the condition of a snapshot is compared with the probes that were found
 	wrong := errors.As(traceErr, &where)
 	if traceErr != nil && !wrong {
-		report(screen.Folded(stderr, f.stderr), traceErr, "")
+		report(stderr, traceErr, "")
 	}
 	err := f.summarize(d, s, stderr)
 	switch {
@@ -299,7 +298,6 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	if f.replayed == nil {
 		remark.Ended(stderr, f.pids)
 	}
-	stderr = screen.Folded(stderr, f.stderr) // nobody copies these lines
 	if err := remark.Summary(stderr, s); err != nil {
 		return err
 	}

@@ -98,10 +98,10 @@ func (d *dumper) nothing() error {
 		return fmt.Errorf("no such USDT probes in %s: %s", searched, d.declared)
 	}
 	if d.near != "" {
-		return fmt.Errorf("no probe matches %q, but %s would; %s has %d others", d.probe, d.near, searched, d.found)
+		return fmt.Errorf("no probe matches %q, but %s would; %s has %s", d.probe, d.near, searched, printable.Many(d.found, "other", "others"))
 	}
 	if d.found > 0 {
-		return fmt.Errorf("no probe matches %q; %s has %d others", d.probe, searched, d.found)
+		return fmt.Errorf("no probe matches %q; %s has %s", d.probe, searched, printable.Many(d.found, "other", "others"))
 	}
 	if len(d.targets) == 1 && isGo(d.targets[0]) {
 		return fmt.Errorf("no USDT probes in %s: a Go program declares them when it runs, look at its process (-p PID)", searched)
@@ -195,7 +195,7 @@ func (d *dumper) processes() error {
 	case d.denied == 1:
 		fmt.Fprintf(d.stderr, "sdtdump: one process could not be read: %v\n", d.deniedFirst)
 	case d.denied > 1:
-		fmt.Fprintf(d.stderr, "sdtdump: %d processes could not be read; the first: %v\n", d.denied, d.deniedFirst)
+		fmt.Fprintf(d.stderr, "sdtdump: %s could not be read; the first: %v\n", printable.Many(d.denied, "process", "processes"), d.deniedFirst)
 	}
 	return nil
 }

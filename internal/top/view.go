@@ -50,12 +50,12 @@ func (m *model) head() []string {
 		at = m.at.Format("15:04:05")
 	}
 	first := fmt.Sprintf("%s  %s  %s events/s, %s in all", strings.TrimSpace("sdttrace top "+m.What), at, number(m.table.rate), number(float64(m.table.total)))
-	second := fmt.Sprintf("%d probes at %d sites", len(r.Probes), r.Sites)
+	second := printable.Many(len(r.Probes), "probe", "probes") + " at " + printable.Many(r.Sites, "site", "sites")
 	if r.Refused > 0 {
-		second += fmt.Sprintf("; %d sites not attached: %s", r.Refused, r.Reason)
+		second += "; " + printable.Many(r.Refused, "site", "sites") + " not attached: " + r.Reason
 	}
 	if r.Lost > 0 {
-		second += fmt.Sprintf("; %d events lost", r.Lost)
+		second += "; " + printable.Many(r.Lost, "event", "events") + " lost"
 	}
 	if m.paused {
 		second += "; paused"

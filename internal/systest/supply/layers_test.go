@@ -121,7 +121,7 @@ cmd/sdtdump: internal/limits internal/sdtdump
 cmd/sdttrace/internal/page: event internal/grammar internal/printable reader symbols
 cmd/sdttrace/internal/serve: cmd/sdttrace/internal/page internal/printable
 cmd/sdttrace/internal/interrupt:
-cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/gate internal/procfs internal/program internal/selector notes reader
+cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/gate internal/printable internal/procfs internal/program internal/selector notes reader
 cmd/sdttrace/internal/output: internal/printable
 cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/spelling internal/typed notes prototype reader total
@@ -130,21 +130,21 @@ cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector internal/sys total
 cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols
 cmd/sdttrace/internal/bench: attach cmd/sdttrace/internal/format internal/program internal/sys internal/traps provider reader
-cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/procfs internal/traps reader
+cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/session internal/printable internal/procfs internal/traps reader
 cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/traps prototype reader total
-cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/procfs internal/ring internal/tracefile
-cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/tracepoint internal/watch notes prototype reader
+cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/printable internal/procfs internal/ring internal/tracefile
+cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/tracepoint internal/watch notes prototype reader
 cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernelsites internal/printable internal/procfs internal/selector notes prototype reader
 cmd/sdttrace/internal/flagvalue: attach
 cmd/sdttrace/internal/word: attach cmd/sdttrace/internal/flagvalue internal/spelling
 cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate internal/privilege
 cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session internal/spelling total
-cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/recording cmd/sdttrace/internal/session event profile
+cmd/sdttrace/internal/profiles: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/recording cmd/sdttrace/internal/session event internal/printable profile
 cmd/sdttrace/internal/pagesource: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/list cmd/sdttrace/internal/page cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/remark cmd/sdttrace/internal/serve cmd/sdttrace/internal/session event internal/fold internal/printable internal/version profile
-cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/selector internal/top notes prototype reader total
-cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output event internal/demo internal/program internal/sdtdump
-cmd/sdttrace/internal/receiver: attach internal/selector
+cmd/sdttrace/internal/topsource: attach cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/format cmd/sdttrace/internal/session event internal/printable internal/selector internal/top notes prototype reader total
+cmd/sdttrace/internal/tour: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output event internal/demo internal/printable internal/program internal/sdtdump
+cmd/sdttrace/internal/receiver: attach internal/printable internal/selector
 cmd/sdttrace: attach cmd/sdttrace/internal/bench cmd/sdttrace/internal/breakpoint cmd/sdttrace/internal/cgroup cmd/sdttrace/internal/command cmd/sdttrace/internal/complete cmd/sdttrace/internal/cost cmd/sdttrace/internal/flagvalue cmd/sdttrace/internal/format cmd/sdttrace/internal/groups cmd/sdttrace/internal/interrupt cmd/sdttrace/internal/list cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/page cmd/sdttrace/internal/pagesource cmd/sdttrace/internal/perfetto cmd/sdttrace/internal/profiles cmd/sdttrace/internal/receiver cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/serve cmd/sdttrace/internal/session cmd/sdttrace/internal/shell cmd/sdttrace/internal/topsource cmd/sdttrace/internal/tour cmd/sdttrace/internal/word internal/container internal/demo internal/gate internal/grammar internal/heldup internal/limits internal/printable internal/procfs internal/selector internal/spelling internal/top internal/version profile prototype reader
 `
 

@@ -33,7 +33,7 @@ func TestLooks(t *testing.T) {
 	}{
 		{"/usr/bin/php8.2 script.php", []string{
 			"php:function__entry, php:function__return did not fire: PHP fires it with USE_ZEND_DTRACE=1",
-			"php:request__startup,php:request__shutdown: 1 pairs",
+			"php:request__startup,php:request__shutdown: 1 pair",
 		}},
 		{"/usr/bin/env USE_ZEND_DTRACE=1 php8.2 script.php", []string{"php:function__entry,php:function__return: 2 pairs"}},
 		{"/usr/bin/ruby --disable=gems script.rb", []string{

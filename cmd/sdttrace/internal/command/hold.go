@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/gate"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Guard is the command by which sdttrace starts the guard of a command
@@ -283,7 +284,7 @@ func (h *hold) close() {
 	}
 	counts, err := h.gate.Counts()
 	if err == nil && counts.Forked > 0 && h.family == nil && h.search != nil {
-		h.remark("the command started %d processes, which were not traced: --children does that", counts.Forked)
+		h.remark("the command started %s not traced: --children does that", printable.Many(counts.Forked, "process, which was", "processes, which were"))
 	}
 	if err == nil && counts.Unheld > 0 {
 		h.remark("the command was not stopped at %d execs and dlopens, since it has other rights, was executed by another thread or is a job of a shell, and sdttrace may not let it go then: what it loaded there was attached to some milliseconds late", counts.Unheld)

@@ -16,6 +16,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/traps"
 	"github.com/go-usdt/usdt/reader"
@@ -229,8 +230,8 @@ func (c *Costs) Print(ctx context.Context, stderr io.Writer, s session.Session) 
 		}), used.Round(time.Microsecond))
 	}
 	nanos := func(d time.Duration) string { return fmt.Sprint(d.Nanoseconds()) }
-	err = say("%s ns per event: %s ns for the trap into the kernel, as measured on this machine, and %d ns in sdttrace's programs; %d events took %s%s",
-		all.format(nanos), interval{least, most}.format(nanos), program.Nanoseconds(), cost.Runs,
+	err = say("%s ns per event: %s ns for the trap into the kernel, as measured on this machine, and %d ns in sdttrace's programs; %s took %s%s",
+		all.format(nanos), interval{least, most}.format(nanos), program.Nanoseconds(), printable.Many(cost.Runs, "event", "events"),
 		all.format(func(d time.Duration) string {
 			return (d * time.Duration(cost.Runs)).Round(time.Microsecond).String()
 		}), share)

@@ -5,14 +5,15 @@ import (
 	"strconv"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // appendSnapshot appends a snapshot as text: a line that says what it is, and its
 // events, of which the one that fulfils the condition is marked.
 func appendSnapshot(dst []byte, snap *attach.Snapshot, n uint64) []byte {
-	dst = fmt.Appendf(dst, "snapshot %d: %s before, %d after", n, Many(uint64(snap.On), "event", "events"), len(snap.Events)-snap.On-1)
+	dst = fmt.Appendf(dst, "snapshot %d: %s before, %d after", n, printable.Many(uint64(snap.On), "event", "events"), len(snap.Events)-snap.On-1)
 	if snap.Skipped > 0 {
-		dst = fmt.Appendf(dst, "; %d more events since the last one fulfil the condition", snap.Skipped)
+		dst = fmt.Appendf(dst, "; %s since the last one", printable.Many(snap.Skipped, "more event fulfils the condition", "more events fulfil the condition"))
 	}
 	dst = append(dst, '\n')
 	for i := range snap.Events {

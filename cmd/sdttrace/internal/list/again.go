@@ -86,7 +86,7 @@ func (l *Again) write(found *List, on *screen.Screen, stdout io.Writer) error {
 			watched++
 		}
 	}
-	title := fmt.Sprintf("%s  %d probes, %d of them watched", now.Format("15:04:05"), len(found.Probes), watched)
+	title := fmt.Sprintf("%s  %s, %d watched", now.Format("15:04:05"), printable.Many(len(found.Probes), "probe", "probes"), watched)
 	if on != nil {
 		return on.Draw(title, text.Bytes())
 	}

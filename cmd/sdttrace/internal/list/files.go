@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/look"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/shell"
@@ -27,6 +28,14 @@ type fileProbe struct {
 	Args      string           `json:"args"`
 	Arguments []listedArgument `json:"arguments,omitempty"`
 	Reason    string           `json:"reason,omitempty"` // why it cannot be traced
+}
+
+// Selector parses a word that names no file: a provider alone stands for all its probes.
+func Selector(word string) (selector.Selector, error) {
+	if look.IsProvider(word) {
+		word += ":*"
+	}
+	return selector.Parse(word)
 }
 
 // IsFile reports whether a word names a file instead of probes: it has no ':', but a '/', or a file

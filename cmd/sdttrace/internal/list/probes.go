@@ -107,7 +107,7 @@ func (l *List) read(ctx context.Context, pids []int, stderr io.Writer) error {
 			if os.Geteuid() != 0 {
 				remedy = "; run: " + shell.Privileged(os.Args[1:])
 			}
-			fmt.Fprintf(stderr, "sdttrace: %d processes could not be read; the first: %v%s\n", hidden, first, remedy)
+			fmt.Fprintf(stderr, "sdttrace: %s could not be read; the first: %v%s\n", printable.Many(hidden, "process", "processes"), first, remedy)
 		}
 	}
 	for _, pid := range pids {

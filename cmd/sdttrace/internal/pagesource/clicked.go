@@ -17,6 +17,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/serve"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Clicked is what a page has attached to: a session for each probe.
@@ -65,7 +66,7 @@ func (c *Clicked) Change(_ context.Context, wanted serve.Change) error {
 	case !wanted.Attach:
 		return c.detach(wanted.Probe, running)
 	case len(all) >= maxClicked:
-		return serve.RequestError(fmt.Sprintf("%d probes are attached to: detach from one of them first", maxClicked))
+		return serve.RequestError(printable.Many(maxClicked, "probe is", "probes are") + " attached to: detach from one of them first")
 	case strings.ContainsAny(wanted.Provider+wanted.Name, `:*?[]\`):
 		return serve.RequestError("its name has characters of patterns: trace it by sdttrace PROBE")
 	}

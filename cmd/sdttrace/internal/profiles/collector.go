@@ -15,6 +15,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/recording"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/profile"
 )
 
@@ -41,10 +42,10 @@ func (c *Collector) Events(s *attach.Session, part recording.Part) (*profile.Pro
 		c.setUnit(p, s.Plan())
 	}
 	if p.Left > 0 {
-		fmt.Fprintf(c.Stderr, "sdttrace: %d events have no number %s, and are not in the profile\n", p.Left, c.Weight)
+		fmt.Fprintf(c.Stderr, "sdttrace: %s no number %s, and left out of the profile\n", printable.Many(p.Left, "event has", "events have"), c.Weight)
 	}
 	if p.Unlike > 0 {
-		fmt.Fprintf(c.Stderr, "sdttrace: the profile is large: %d events are in it without the text of their arguments\n", p.Unlike)
+		fmt.Fprintf(c.Stderr, "sdttrace: the profile is large: %s in it without the text of their arguments\n", printable.Many(p.Unlike, "event is", "events are"))
 	}
 	return p, first
 }
@@ -83,15 +84,15 @@ func (c *Collector) ofAllocations(s *attach.Session, part recording.Part) (*prof
 	p, _ := profile.NewHeap(c.Weight)
 	first := c.addEvents(s, p.Profile, part, p.Add)
 	for _, left := range []struct {
-		n   uint64
-		say string
+		n              uint64
+		one, more, say string
 	}{
-		{p.Unknown, "%d frees of what was allocated before, or was not seen"},
-		{p.Untracked, "%d allocations were too many to follow until they are freed: they are not in use in the profile"},
-		{p.Left, "%d events are no allocations and frees, and are not in the profile"},
+		{p.Unknown, "free", "frees", "of what was allocated before, or was not seen"},
+		{p.Untracked, "allocation was", "allocations were", "too many to follow until freed, and not in use in the profile"},
+		{p.Left, "event is no allocation or free", "events are no allocations or frees", "and not in the profile"},
 	} {
 		if left.n > 0 {
-			fmt.Fprintf(c.Stderr, "sdttrace: "+left.say+"\n", left.n)
+			fmt.Fprintf(c.Stderr, "sdttrace: %s %s\n", printable.Many(left.n, left.one, left.more), left.say)
 		}
 	}
 	return p.Profile, first

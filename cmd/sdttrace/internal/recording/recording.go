@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 	"github.com/go-usdt/usdt/internal/ring"
 	"github.com/go-usdt/usdt/internal/tracefile"
@@ -61,12 +62,12 @@ func announceFile(stderr io.Writer, path string) {
 	}
 	switch {
 	case f.Torn > 0:
-		fmt.Fprintf(stderr, "; its end is torn, and %d bytes are left out", f.Torn)
+		fmt.Fprintf(stderr, "; its end is torn, and %s left out", printable.Many(f.Torn, "byte is", "bytes are"))
 	case !f.Ended:
 		fmt.Fprint(stderr, "; it was not ended: sdttrace still writes it, or was killed")
 	}
 	if f.Damaged > 0 {
-		fmt.Fprintf(stderr, "; it is damaged, and %d bytes within it are left out", f.Damaged)
+		fmt.Fprintf(stderr, "; it is damaged, and %s left out", printable.Many(f.Damaged, "byte within it is", "bytes within it are"))
 	}
 	fmt.Fprintln(stderr)
 }
@@ -89,10 +90,10 @@ func (r *Set) AnnounceLosses(s session.Session, stderr io.Writer) {
 			}
 		}
 		if f.Counts.Lost > 0 {
-			fmt.Fprintf(stderr, "sdttrace: %s: %d events were lost when it was recorded, of any probe: a larger --buffer of sdttrace record helps\n", path, f.Counts.Lost)
+			fmt.Fprintf(stderr, "sdttrace: %s: %s lost when it was recorded, of any probe: a larger --buffer of sdttrace record helps\n", path, printable.Many(f.Counts.Lost, "event was", "events were"))
 		}
 		if f.Illegible > 0 {
-			fmt.Fprintf(stderr, "sdttrace: %s lacks %d events of any probe: it is damaged, and %d bytes of records are left out\n", path, f.Illegible, f.Damaged-before)
+			fmt.Fprintf(stderr, "sdttrace: %s lacks %s of any probe: it is damaged, and %s left out\n", path, printable.Many(f.Illegible, "event", "events"), printable.Many(f.Damaged-before, "byte of records is", "bytes of records are"))
 		}
 		f.Close()
 	}
@@ -251,7 +252,7 @@ func (r *Set) announceUnreadable(stderr io.Writer) {
 		fmt.Fprintf(stderr, "sdttrace: %v; it is left out\n", err)
 	}
 	if more := len(r.unreadable) - len(some); more > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d more files cannot be read as recordings; they are left out\n", more)
+		fmt.Fprintf(stderr, "sdttrace: %s cannot be read as recordings, and left out\n", printable.Many(more, "more file", "more files"))
 	}
 }
 
@@ -259,7 +260,7 @@ func (r *Set) announceUnreadable(stderr io.Writer) {
 func (r *Set) Announce(stderr io.Writer) {
 	some := r.Files[:min(len(r.Files), maxAnnounced)]
 	if more := len(r.Files) - len(some); more > 0 {
-		defer fmt.Fprintf(stderr, "sdttrace: and %d more recordings\n", more)
+		defer fmt.Fprintf(stderr, "sdttrace: and %s\n", printable.Many(more, "more recording", "more recordings"))
 	}
 	for _, path := range some {
 		if tracefile.Is(path) {
@@ -271,16 +272,16 @@ func (r *Set) Announce(stderr io.Writer) {
 			continue // the session says so
 		}
 		c := f.Counts()
-		fmt.Fprintf(stderr, "sdttrace: %s: process %d (%s), from %s: the last %d of %d events", path, f.PID, f.Comm, f.Begun.Format("2006-01-02 15:04:05"), c.Kept, c.Recorded)
+		fmt.Fprintf(stderr, "sdttrace: %s: process %d (%s), from %s: the last %d of %s", path, f.PID, f.Comm, f.Begun.Format("2006-01-02 15:04:05"), c.Kept, printable.Many(c.Recorded, "event", "events"))
 		if c.Damaged > 0 && c.Illegible > 0 {
 			about := "about "
 			if c.Exact {
 				about = ""
 			}
-			fmt.Fprintf(stderr, "; the file is damaged, and %s%d events of it are left out", about, c.Illegible)
+			fmt.Fprintf(stderr, "; the file is damaged, and %s%s left out", about, printable.Many(c.Illegible, "event of it is", "events of it are"))
 		}
 		if c.Unknown > 0 {
-			fmt.Fprintf(stderr, "; %d events are of probes whose description is damaged", c.Unknown)
+			fmt.Fprintf(stderr, "; %s of probes whose description is damaged", printable.Many(c.Unknown, "event is", "events are"))
 		}
 		fmt.Fprintln(stderr)
 		f.Close()

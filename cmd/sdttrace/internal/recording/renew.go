@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Renew returns an empty file for a new recording at path, which was opened as file. A file that has
@@ -16,10 +18,10 @@ func Renew(path string, file *os.File, say io.Writer) (*os.File, error) {
 		return file, err
 	}
 	if fresh, err := aside(path, info); err == nil {
-		fmt.Fprintf(say, "sdttrace: %s.old has the %d bytes that were in %[1]s\n", path, info.Size())
+		fmt.Fprintf(say, "sdttrace: %s.old has what was in %[1]s, %s\n", path, printable.Many(info.Size(), "byte", "bytes"))
 		return fresh, file.Close()
 	}
-	fmt.Fprintf(say, "sdttrace: this replaces the %d bytes that were in %s\n", info.Size(), path)
+	fmt.Fprintf(say, "sdttrace: this replaces what was in %s, %s\n", path, printable.Many(info.Size(), "byte", "bytes"))
 	return file, file.Truncate(0)
 }
 

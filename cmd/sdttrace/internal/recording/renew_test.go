@@ -40,7 +40,7 @@ func TestRenew(t *testing.T) {
 	if said := write(path, "first"); said != "" {
 		t.Errorf("a new file: %s", said)
 	}
-	if said, want := write(path, "second"), "sdttrace: "+path+".old has the 5 bytes that were in "+path+"\n"; said != want {
+	if said, want := write(path, "second"), "sdttrace: "+path+".old has what was in "+path+", 5 bytes\n"; said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
 	check(path, "second")
@@ -55,7 +55,7 @@ func TestRenew(t *testing.T) {
 	if err := os.MkdirAll(path+".old/x", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if said, want := write(path, "fourth"), "sdttrace: this replaces the 5 bytes that were in "+path+"\n"; said != want {
+	if said, want := write(path, "fourth"), "sdttrace: this replaces what was in "+path+", 5 bytes\n"; said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
 	check(path, "fourth")

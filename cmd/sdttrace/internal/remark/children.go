@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // Children reports which of the processes have forked others that do the same
@@ -17,7 +17,7 @@ import (
 func Children(w io.Writer, pids []int) {
 	for _, pid := range pids {
 		if n := untracedChildren(pid, pids); n > 0 {
-			fmt.Fprintf(w, "sdttrace: process %d has %s the same program, not traced: --children traces such processes as well\n", pid, format.Many(uint64(n), "child running", "children running"))
+			fmt.Fprintf(w, "sdttrace: process %d has %s the same program, not traced: --children traces such processes as well\n", pid, printable.Many(uint64(n), "child running", "children running"))
 		}
 	}
 }

@@ -7,20 +7,38 @@ import (
 	"time"
 
 	"github.com/go-usdt/usdt/attach"
-	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // SerialWriter is a writer for several goroutines.
 type SerialWriter struct {
-	mu sync.Mutex
-	W  io.Writer
+	mu   sync.Mutex
+	W    io.Writer
+	said map[string]bool // see once
 }
 
 func (s *SerialWriter) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.W.Write(b)
+}
+
+// once writes a remark unless one that says the same was written before.
+func once(w io.Writer, same, remark string) {
+	if s, ok := w.(*SerialWriter); ok {
+		s.mu.Lock()
+		said := s.said[same]
+		if s.said == nil {
+			s.said = map[string]bool{}
+		}
+		s.said[same] = true
+		s.mu.Unlock()
+		if said {
+			return
+		}
+	}
+	fmt.Fprintf(w, "sdttrace: %s\n", remark)
 }
 
 const (
@@ -39,6 +57,7 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 		var told attach.Stats
 		var last time.Time
 		var deep uint64
+		var advice string
 		pace := session.Pace{Every: lossPoll}
 		for {
 			select {
@@ -62,7 +81,11 @@ func Losses(s session.Session, buffer string, stderr io.Writer) (finish func()) 
 				}
 				before := deep
 				deep = tooDeep(s)
-				fmt.Fprintf(stderr, "sdttrace: %d events lost until now; %s\n", st.Lost, lossRemedy(s, buffer, st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended, deep-before))
+				lost := printable.Many(st.Lost, "event", "events") + " lost until now"
+				if remedy := lossRemedy(s, buffer, st.Lost-told.Lost, st.Full-told.Full, st.Contended-told.Contended, deep-before); remedy != advice {
+					advice, lost = remedy, lost+"; "+remedy
+				}
+				fmt.Fprintf(stderr, "sdttrace: %s\n", lost)
 				told, last = st, now
 			}
 		}
@@ -87,7 +110,7 @@ func tooDeep(s session.Session) (n uint64) {
 
 // missed says why n events were missed, and what lacks them.
 func missed(s session.Session, n uint64) string {
-	text := fmt.Sprintf("%s missed: the kernel did not run the program, since it, or another probe, was running on that CPU", format.Many(n, "event", "events"))
+	text := fmt.Sprintf("%s missed: the kernel did not run the program, since it, or another probe, was running on that CPU", printable.Many(n, "event", "events"))
 	if _, sums := s.(session.Aggregate); sums {
 		text += "; what was added up is incomplete"
 	}
@@ -99,7 +122,7 @@ func missed(s session.Session, n uint64) string {
 func lossRemedy(s session.Session, buffer string, lost, full, contended, deep uint64) string {
 	other := lost - full - contended
 	if deep > max(full, contended, lost/2) {
-		return fmt.Sprintf("these are starts that %d later starts of their key have followed without an end: starts never end, or nest deeply. Each end is paired with the last start", nesting)
+		return fmt.Sprintf("more than %d starts of a key followed each other without an end: starts never end, or nest deeply. Each end is paired with the last start", nesting)
 	}
 	_, latency := s.(*attach.Latency)
 	_, sums := s.(session.Aggregate)

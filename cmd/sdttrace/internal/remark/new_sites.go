@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/command"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/procfs"
 )
 
@@ -89,7 +90,7 @@ func (l *NewSites) announce() {
 		l.suspects, l.delay = l.suspects+n, max(l.delay, delay)
 		delay = 0
 	}
-	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %d sites that appeared meanwhile%s\n", more.Attached(), len(more), command.Lateness(delay))
+	fmt.Fprintf(l.stderr, "sdttrace: attached to %d of %s that appeared meanwhile%s\n", more.Attached(), printable.Many(len(more), "site", "sites"), command.Lateness(delay))
 	sites(l.stderr, more, l.verbose)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 )
 
 // nesting is how many starts of one key may wait, see [attach.PairStats].
@@ -63,27 +64,28 @@ func pairs(stderr io.Writer, s session.Session) (string, error) {
 
 // matched returns what pairs there were, and what became of other starts and ends, if there were any.
 func matched(stderr io.Writer, p *attach.PairStats) string {
-	text := fmt.Sprintf("%d pairs", p.Pairs)
+	text := printable.Many(p.Pairs, "pair", "pairs")
 	if p.Fast > 0 {
-		text = fmt.Sprintf("%d slow ones of %d pairs", p.Pairs-p.Fast, p.Pairs)
+		text = fmt.Sprintf("%s of %s", printable.Many(p.Pairs-p.Fast, "slow one", "slow ones"), printable.Many(p.Pairs, "pair", "pairs"))
 	}
 	for _, c := range []struct {
-		n    uint64
-		text string
+		n         uint64
+		one, more string
+		text      string
 	}{
-		{p.Dropped, "%d filtered by --where"},
-		{p.Pending, "%d starts without an end"},
-		{p.Unstarted, "%d ends without a start"},
-		{p.Replaced, "%d starts that a later one replaced"},
-		{p.Evicted, "%d starts evicted since the table was full"},
-		{p.TooDeep, fmt.Sprintf("%%d starts evicted since more than %d nested", nesting)},
+		{p.Dropped, "pair", "pairs", "that conditions leave out"},
+		{p.Pending, "start", "starts", "without an end"},
+		{p.Unstarted, "end", "ends", "without a start"},
+		{p.Replaced, "start", "starts", "that another one followed before an end, as where a program says again what it does, or fails"},
+		{p.Evicted, "start", "starts", "evicted since the table was full"},
+		{p.TooDeep, "start", "starts", fmt.Sprintf("evicted since more than %d nested", nesting)},
 	} {
 		if c.n > 0 {
-			text += ", " + fmt.Sprintf(c.text, c.n)
+			text += ", " + printable.Many(c.n, c.one, c.more) + " " + c.text
 		}
 	}
 	if p.Torn > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d more pairs are left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", p.Torn)
+		fmt.Fprintf(stderr, "sdttrace: %s left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", printable.Many(p.Torn, "more pair is", "more pairs are"))
 	}
 	return text
 }
@@ -97,7 +99,7 @@ func lonely(p *attach.PairStats, where string, recorded bool) string {
 	}
 	switch {
 	case p.Pairs == 0 && p.Dropped > 0 && where != "":
-		return fmt.Sprintf("%s held for none of %d pairs%s", where, p.Dropped, stars(where))
+		return fmt.Sprintf("%s held for none of %s%s", where, printable.Many(p.Dropped, "pair", "pairs"), stars(where))
 	case p.Pairs+p.Dropped+p.Torn > 0 || starts+ends == 0:
 		return ""
 	case ends == 0:

@@ -14,9 +14,9 @@ func TestMatched(t *testing.T) {
 		want  string
 	}{
 		{attach.PairStats{Pairs: 49}, "49 pairs"},
-		{attach.PairStats{Pairs: 8, Fast: 6, Unstarted: 1}, "2 slow ones of 8 pairs, 1 ends without a start"},
-		{attach.PairStats{Pairs: 8, Replaced: 16}, "8 pairs, 16 starts that a later one replaced"},
-		{attach.PairStats{Pairs: 1, Dropped: 2, Pending: 3, Evicted: 4, TooDeep: 5}, "1 pairs, 2 filtered by --where, 3 starts without an end, 4 starts evicted since the table was full, 5 starts evicted since more than 32 nested"},
+		{attach.PairStats{Pairs: 8, Fast: 6, Unstarted: 1}, "2 slow ones of 8 pairs, 1 end without a start"},
+		{attach.PairStats{Pairs: 8, Replaced: 16}, "8 pairs, 16 starts that another one followed before an end, as where a program says again what it does, or fails"},
+		{attach.PairStats{Pairs: 1, Dropped: 2, Pending: 3, Evicted: 4, TooDeep: 5}, "1 pair, 2 pairs that conditions leave out, 3 starts without an end, 4 starts evicted since the table was full, 5 starts evicted since more than 32 nested"},
 	} {
 		var stderr strings.Builder
 		if got := matched(&stderr, &c.stats); got != c.want || stderr.Len() > 0 {

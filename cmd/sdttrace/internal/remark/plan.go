@@ -18,7 +18,7 @@ import (
 
 // Plan reports what is traced; verbose adds how the kernel probes it.
 func Plan(w io.Writer, plan attach.Plan, verbose bool) {
-	fmt.Fprintf(w, "sdttrace: attached to %d of %d sites; Ctrl-C ends\n", plan.Attached(), len(plan))
+	fmt.Fprintf(w, "sdttrace: attached to %d of %s; Ctrl-C ends\n", plan.Attached(), printable.Many(len(plan), "site", "sites"))
 	kernel := 0
 	for i := range plan {
 		if plan[i].Attached && plan[i].Probe.Kind.InKernel() {
@@ -37,7 +37,7 @@ const manyKernel = 1000
 // LeftOut reports how many functions and tracepoints of the kernel patterns leave out.
 func LeftOut(w io.Writer, s session.Session) {
 	if n := s.Hot(); n > 0 {
-		fmt.Fprintf(w, "sdttrace: %d functions or events of the kernel that run all the time are left out: name one, or an event's system, exactly to trace it\n", n)
+		fmt.Fprintf(w, "sdttrace: %s left out: name one, or an event's system, exactly to trace it\n", printable.Many(n, "function or event of the kernel that runs all the time is", "functions or events of the kernel that run all the time are"))
 	}
 }
 
@@ -85,14 +85,14 @@ func Faults(w io.Writer, s session.Session, where string) {
 	for i := range faults {
 		f := &faults[i]
 		if i == maxFaultsShown {
-			fmt.Fprintf(w, "sdttrace: and %d more arguments that could not be read\n", len(faults)-i)
+			fmt.Fprintf(w, "sdttrace: and %s that could not be read\n", printable.Many(len(faults)-i, "more argument", "more arguments"))
 			return
 		}
 		p, fate, read := &f.Site.Probe, "did not pass", "read"
 		if f.Lost {
-			fate, read = "are lost", "added up"
+			fate, read = "lost", "added up"
 		}
-		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %d events %s, as %s could not be %s: %v", format.KindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, f.Events, fate, f.Argument, read, f.Err)
+		remark := fmt.Sprintf("%s%s:%s at %s+%#x: %s %s, as %s could not be %s: %v", format.KindPrefix(p), p.Provider, p.Name, p.Path, f.Site.Offset, printable.Many(f.Events, "event", "events"), fate, f.Argument, read, f.Err)
 		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
 	}
 }
@@ -175,10 +175,10 @@ func printSome(w io.Writer, plan attach.Plan, fate string, all, verbose bool) {
 		}
 		p := &c.first.Probe
 		if p.Kind.InKernel() {
-			fmt.Fprintf(w, "sdttrace: %s\n", printable.String(fmt.Sprintf("%s%s:%s%s: %s", format.KindPrefix(p), p.Provider, p.Name, more, c.remark)))
+			once(w, c.remark, printable.String(fmt.Sprintf("%s%s:%s%s: %s", format.KindPrefix(p), p.Provider, p.Name, more, c.remark)))
 			continue
 		}
 		remark := fmt.Sprintf("%s%s:%s at %s+%#x%s: %s", format.KindPrefix(p), p.Provider, p.Name, p.Path, c.first.Offset, more, c.remark)
-		fmt.Fprintf(w, "sdttrace: %s\n", printable.String(remark))
+		once(w, c.remark, printable.String(remark))
 	}
 }

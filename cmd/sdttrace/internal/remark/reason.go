@@ -56,7 +56,7 @@ var reasons = []struct {
 	{
 		func(o *outcome) bool { return o.On != "" && o.Received > 0 && o.Taken == 0 },
 		func(o *outcome) string {
-			return fmt.Sprintf("no snapshot: %s held for none of %d events%s", o.On, o.Received, stars(o.On))
+			return fmt.Sprintf("no snapshot: %s held for none of %s%s", o.On, printable.Many(o.Received, "event", "events"), stars(o.On))
 		},
 	},
 	{
@@ -66,24 +66,26 @@ var reasons = []struct {
 	{
 		func(o *outcome) bool { return o.left() > 0 && o.Where != "" && o.Sample > 1 },
 		func(o *outcome) string {
-			return fmt.Sprintf("%s held for none of %d events, or --sample %d left out those for which it did%s", o.Where, o.left(), o.Sample, stars(o.Where))
+			return fmt.Sprintf("%s held for none of %s, or --sample %d left out those for which it did%s", o.Where, printable.Many(o.left(), "event", "events"), o.Sample, stars(o.Where))
 		},
 	},
 	{
 		func(o *outcome) bool { return o.left() > 0 && o.Where != "" },
 		func(o *outcome) string {
-			return fmt.Sprintf("%s held for none of %d events%s", o.Where, o.left(), stars(o.Where))
+			return fmt.Sprintf("%s held for none of %s%s", o.Where, printable.Many(o.left(), "event", "events"), stars(o.Where))
 		},
 	},
 	{
 		func(o *outcome) bool { return o.left() > 0 && o.Sample > 1 },
 		func(o *outcome) string {
-			return fmt.Sprintf("--sample %d left out all of %d events", o.Sample, o.left())
+			return fmt.Sprintf("--sample %d left out all of %s", o.Sample, printable.Many(o.left(), "event", "events"))
 		},
 	},
 	{
 		func(o *outcome) bool { return o.Lost > 0 },
-		func(o *outcome) string { return fmt.Sprintf("all of %d events were lost", o.Lost) },
+		func(o *outcome) string {
+			return printable.Many(o.Lost, "event, the only one, was", "events, all of them, were") + " lost"
+		},
 	},
 	{
 		func(o *outcome) bool { return !o.unfired() || o.nowhere() && o.Command }, // an error says so

@@ -45,7 +45,7 @@ func TestWhy(t *testing.T) {
 		{"where and sample", seen{stats: filtered, plan: one}, remark.Asked{Where: "n > 1", Sample: 100}, "n > 1 held for none of 9 events, or --sample 100"},
 		{"no snapshot", seen{stats: attach.Stats{Fired: 9, Received: 9}, plan: one}, remark.Asked{On: "n > 1"}, "no snapshot: n > 1 held for none of 9 events"},
 		{"snapshots", seen{stats: attach.Stats{Fired: 9, Received: 9}, plan: one}, remark.Asked{On: "n > 1", Taken: 1}, ""},
-		{"lost", seen{stats: attach.Stats{Fired: 9, Lost: 9}, plan: one}, remark.Asked{}, "all of 9 events were lost"},
+		{"lost", seen{stats: attach.Stats{Fired: 9, Lost: 9}, plan: one}, remark.Asked{}, "9 events, all of them, were lost"},
 		{"missed", seen{stats: attach.Stats{Missed: 9}, plan: one}, remark.Asked{}, ""},
 		{"live", seen{plan: one}, remark.Asked{Table: prototype.Known()}, "none of them has fired|hotspot:method__entry did not fire: java "},
 		{"late", seen{stats: attach.Stats{Late: 1}, plan: one}, remark.Asked{}, "none of them has fired since; they may have before"},

@@ -39,10 +39,10 @@ func Summary(stderr io.Writer, s session.Session) error {
 		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(err.Error()))
 	}
 	if st.Untold > 0 && st.Ended > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d times the kernel dropped what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", st.Untold, st.Ended)
+		fmt.Fprintf(stderr, "sdttrace: %s the kernel dropped what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", printable.Many(st.Untold, "time", "times"), st.Ended)
 	}
 	if st.Silent > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %d processes began before their semaphores were raised, and may have left out events at first: other work had the CPU, or this process may not write to theirs\n", st.Silent)
+		fmt.Fprintf(stderr, "sdttrace: %s began before their semaphores were raised, and may have left out events at first: other work had the CPU, or this process may not write to theirs\n", printable.Many(st.Silent, "process", "processes"))
 	}
 	more := ""
 	if st.Missed > 0 {
@@ -52,18 +52,18 @@ func Summary(stderr io.Writer, s session.Session) error {
 		more += fmt.Sprintf(", %d unread", st.Unread)
 	}
 	p := s.Plan()
-	attached := fmt.Sprintf("attached %d of %d sites", p.Attached(), len(p))
+	attached := fmt.Sprintf("attached %d of %s", p.Attached(), printable.Many(len(p), "site", "sites"))
 	if gone := int(st.Found) - len(p); gone > 0 {
-		attached += fmt.Sprintf("; %d others are gone", gone)
+		attached += fmt.Sprintf("; %s gone", printable.Many(gone, "other is", "others are"))
 	}
 	if s.Via() == attach.ViaRecording {
-		attached = fmt.Sprintf("of %d probes", len(p))
+		attached = "of " + printable.Many(len(p), "probe", "probes")
 	}
 	paired, err := pairs(stderr, s)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stderr, "sdttrace: %s%d events, %d lost, %d filtered%s; %s\n", paired, st.Received, st.Lost, st.Filtered, more, attached)
+	_, err = fmt.Fprintf(stderr, "sdttrace: %s%s, %d lost, %d filtered%s; %s\n", paired, printable.Many(st.Received, "event", "events"), st.Lost, st.Filtered, more, attached)
 	return err
 }
 
@@ -75,7 +75,7 @@ func Details(stderr io.Writer, s session.Session) error {
 	}
 	stacks := ""
 	if st.Ended > 0 || st.Untold > 0 {
-		stacks = fmt.Sprintf("; %d processes had ended when a stack was named, %d mappings untold", st.Ended, st.Untold)
+		stacks = fmt.Sprintf("; %s had ended when a stack was named, %s untold", printable.Many(st.Ended, "process", "processes"), printable.Many(st.Untold, "mapping", "mappings"))
 	}
 	_, err = fmt.Fprintf(stderr, "sdttrace: %d fired: %d received, %d lost (%d for want of room, %d for too many goroutines at once), %d filtered (%d without a partner), %d missed, %d unread%s\n",
 		st.Fired, st.Received, st.Lost, st.Full, st.Contended, st.Filtered, st.Unmatched, st.Missed, st.Unread, stacks)

@@ -104,7 +104,7 @@ func (s *Screen) paint() error {
 		line(text)
 	}
 	if left := len(s.lines) - len(shown); left > 0 {
-		line(fmt.Appendf(nil, "... %d more lines: --top prints fewer groups, a larger terminal more lines", left))
+		line(fmt.Appendf(nil, "... %s: --top prints fewer groups, a larger terminal more lines", printable.Many(left, "more line", "more lines")))
 	}
 	b.WriteString(eraseToEndOfScreen + wrapLines)
 	_, err := s.out.Write(b.Bytes())

@@ -4,6 +4,7 @@ package topsource
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/cgroup"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/internal/top"
 	"github.com/go-usdt/usdt/notes"
@@ -35,6 +37,17 @@ type Source struct {
 }
 
 // Read returns what fired since the last call.
+// None says why there may be no probe; empty if nothing does. all are the selectors of whoever names none.
+func (s *Source) None(all []string) string {
+	if s.Aggregate.Via() == attach.ViaLocal && !s.User {
+		return "without privileges only probes that Go services offer are seen, by USDT_LOCAL=1: those of other programs take root or CAP_BPF and CAP_PERFMON"
+	}
+	if errs := s.Aggregate.NoMatch(); len(errs) > 0 && !slices.Equal(s.Selectors, all) {
+		return errs[0].Error()
+	}
+	return ""
+}
+
 func (s *Source) Read() (r top.Reading, err error) {
 	select {
 	case <-s.Aggregate.Done():
@@ -47,7 +60,7 @@ func (s *Source) Read() (r top.Reading, err error) {
 	}
 	if s.Group != nil {
 		if groups = s.Group.Selects(groups); s.Group.Missed > 0 {
-			r.Remark = fmt.Sprintf("%d events are of processes that ended before their control group could be read", s.Group.Missed)
+			r.Remark = printable.Many(s.Group.Missed, "event is", "events are") + " of processes that ended before their control group could be read"
 		}
 	}
 	stats, err := s.Aggregate.Stats()

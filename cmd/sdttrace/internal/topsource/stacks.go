@@ -10,6 +10,7 @@ import (
 	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/top"
 )
 
@@ -94,7 +95,7 @@ func (t *stacks) Lines(n int) []string {
 	slices.SortFunc(stacks, func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), cmp.Compare(a, b))
 	})
-	lines := []string{fmt.Sprintf("%d events in %d stacks", t.total, len(t.counts))}
+	lines := []string{fmt.Sprintf("%s in %s", printable.Many(t.total, "event", "events"), printable.Many(len(t.counts), "stack", "stacks"))}
 	if t.other > 0 {
 		lines[0] += fmt.Sprintf(" and %d in others", t.other)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
 	"github.com/go-usdt/usdt/event"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/top"
 	"github.com/go-usdt/usdt/total"
 )
@@ -125,7 +126,7 @@ func (h *histogram) Lines(n int) []string {
 	text := fmt.Sprintf("%s events\n%s", format.AppendCount(nil, h.total.Count), format.AppendHist(nil, &h.total, h.unit, false, 0))
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) > n {
-		lines = append(lines[:n-1], fmt.Sprintf("  … and %d buckets more", len(lines)-n+1))
+		lines = append(lines[:n-1], "  … and "+printable.Many(len(lines)-n+1, "bucket", "buckets")+" more")
 	}
 	return lines
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/internal/demo"
+	"github.com/go-usdt/usdt/internal/printable"
 	"github.com/go-usdt/usdt/internal/sdtdump"
 )
 
@@ -70,8 +71,8 @@ func Run(ctx context.Context, command string, stdout, stderr io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "\nA probe of three arguments, a string among them, costs this service %s while nobody watches it, %s.\n",
 		nanos(unwatched), costs)
-	fmt.Fprintf(stdout, "%d events, %d lost; attached %d of %d sites; detached again.\n",
-		stats.Received, stats.Lost, s.Plan().Attached(), len(s.Plan()))
+	fmt.Fprintf(stdout, "%s, %d lost; attached %d of %s; detached again.\n",
+		printable.Many(stats.Received, "event", "events"), stats.Lost, s.Plan().Attached(), printable.Many(len(s.Plan()), "site", "sites"))
 	return nil
 }
 
