@@ -175,7 +175,7 @@ func TestWrongFlags(t *testing.T) {
 		{"count -o x.json a:b", "-o x.json is the name of JSON, and what is written is text: name another file, or --format json"},
 		{"list -p 0", "not positive"},
 		{"list -p -3", "not positive"},
-		{"list a", "want [PATH:]PROVIDER:NAME"},
+		{"list 1a", "want [PATH:]PROVIDER:NAME"},
 		{"list a:[", "is not closed"},
 	} {
 		checkUsage(t, strings.Fields(strings.ReplaceAll(test.args, "''", "\x00")), test.want)

@@ -26,8 +26,8 @@ func TestLossRemedy(t *testing.T) {
 		{slower, 9, 9, 0, 0, "the buffer of 4M is full"},
 		{slower, 9, 0, 9, 0, "too many goroutines write"},
 		{slower, 9, 0, 0, 0, "too many starts are pending"},
-		{slower, 9, 0, 0, 9, "these are starts that 32 later starts of their key have followed"},
-		{latency, 9, 0, 0, 5, "these are starts that 32 later starts of their key have followed"},
+		{slower, 9, 0, 0, 9, "more than 32 starts of a key followed each other"},
+		{latency, 9, 0, 0, 5, "more than 32 starts of a key followed each other"},
 		{latency, 9, 0, 0, 4, "too many starts are pending"},
 	} {
 		if got := lossRemedy(test.session, "4M", test.lost, test.full, test.contended, test.deep); !strings.HasPrefix(got, test.want) {
