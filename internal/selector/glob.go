@@ -13,7 +13,7 @@ type glob struct {
 	literal string // the only string that matches, if tokens is nil
 	tokens  []token
 	prefix  string // with which all that match begin
-	others  []glob // those that braces stand for: each matches
+	others  []glob // the patterns that braces stand for: each matches
 }
 
 // token matches one character, or any number if star is set.

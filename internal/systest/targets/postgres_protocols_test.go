@@ -20,7 +20,7 @@ func testProtocols(t *testing.T, p *postgres) {
 	script := filepath.Join(p.dir, "protocols.sql")
 	commands := "select pg_sleep(0.001);\nbegin;\ninsert into pgbench_history (tid) values (7);\ncommit;\n"
 	parallel := filepath.Join(p.dir, "parallel.sql")
-	// What a commit waits for is no part of query__execute__done.
+	// query__execute__done fires before a commit, which waits here.
 	const slowly = `create table slow (a int);
 create function wait() returns trigger language plpgsql as 'begin perform pg_sleep(0.05); return null; end';
 create constraint trigger waits after insert on slow deferrable initially deferred for each row execute function wait();
