@@ -32,6 +32,9 @@ var typedFunctions = map[string][]struct{ function, args, results, behind string
 		{"deep::twice<int>", "value=21", "retval=42", ""},
 		{"Derived::inherit", "", "retval=4", "other.kept=1 other.second=3 other.hidden=4 other.a=5"},
 	},
+	"strings.cc": {
+		{"serve", "", "retval=3", `req.id=3 req.name="a-name-that-is-too-long-to-be-kept-inside" req.path="/x" peer="short"`},
+	},
 	"types.go": {
 		{"main.numbers", "a=-1 b=200 c=-300 d=60000 e=-70000 f=4000000000 g=-5000000000 h=6000000000 i=9 j=true k=77", "retval=-301", ""},
 		{"main.texts", `s="hello" b=[98,121,116,101,115] b.cap=5 n=3 list=[1,2] list.cap=2`, `name="ello"`, ""},
@@ -69,6 +72,8 @@ func TestTypedFunctions(t *testing.T) {
 		{"types.cc", "clang++ -g -O0", ""},
 		{"types.cc", "clang++ -gdwarf-4 -O0", ""},
 		{"types.cc", "clang++ -g -O2", ""},
+		{"strings.cc", "g++ -g -O0", ""},
+		{"strings.cc", "g++ -g -O2", ""},
 		{"types.go", "go build", ""},
 		{"types.go", "go build -gcflags=-N", ""},
 		{"types.rs", "rustc -g", ""},

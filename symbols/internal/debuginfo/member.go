@@ -1,6 +1,7 @@
 package debuginfo
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,13 @@ var texts = map[string][2]string{
 	"string": {"str", "len"},         // Go
 	"&str":   {"data_ptr", "length"}, // Rust
 }
+
+// stdTexts are the members of libstdc++'s basic_string and basic_string_view that are text likewise. The first
+// is a structure, which begins with the address.
+var stdTexts = [][2]string{{"_M_dataplus", "_M_string_length"}, {"_M_str", "_M_len"}}
+
+// wide finds the names of strings whose characters have more than one byte.
+var wide = regexp.MustCompile(`^(w|u16|u32)string|<(wchar_t|char16_t|char32_t)`)
 
 // lists are the members of slices that have the address, and those with the number of elements.
 var lists = map[string]string{"array": "len", "data_ptr": "length"} // Go, Rust
@@ -61,6 +69,12 @@ func (v *variables) members(name string, argument bool, t typ, where func(offset
 	})
 	all = append(all, bases...) // the class's own members hide theirs
 	parts, isText := texts[t.name]
+	for _, std := range stdTexts {
+		has := func(name string) bool { return slices.ContainsFunc(all, func(m member) bool { return m.name == name }) }
+		if has(std[0]) && has(std[1]) && !wide.MatchString(t.name) {
+			parts, isText = std, true
+		}
+	}
 	for _, m := range all {
 		if isText && m.name == parts[0] {
 			x := Variable{Name: name, Argument: argument, Type: t.name, Encoding: Counted, Size: m.typ.size(), Length: name + "." + parts[1]}
