@@ -29,16 +29,17 @@ func MissingFile(probes []string) error {
 // LackingFile returns an error for a probe that its file does not have. Go programs declare
 // their probes when they run.
 func LackingFile(ctx context.Context, probes []string) error {
+	var has []string
 	for _, probe := range probes {
-		path := namedFile(probe)
-		if path == "" || declaresLater(probe, path) {
-			continue
-		}
-		if _, err := attach.Find(ctx, []string{probe}, nil); err != nil {
-			return err
+		if path := namedFile(probe); path != "" && !declaresLater(probe, path) {
+			has = append(has, probe)
 		}
 	}
-	return nil
+	if len(has) == 0 {
+		return nil
+	}
+	_, err := attach.Find(ctx, has, nil) // once: it reads each file's symbols
+	return err
 }
 
 func declaresLater(probe, path string) bool {
