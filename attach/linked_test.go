@@ -60,7 +60,6 @@ func TestLinked(t *testing.T) {
 				got = append(got, strings.Join(words, " "))
 				names := strings.Fields(functions(ev.Stack))
 				if stripped {
-					names = slices.DeleteFunc(names, func(string) bool { return true })
 					if len(ev.Stack.PCs) < 3 {
 						t.Errorf("%s has a stack of %d frames", ev.Name, len(ev.Stack.PCs))
 					}

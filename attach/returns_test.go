@@ -149,7 +149,7 @@ func checkGoReturns(t *testing.T, path string, p *tracee.Program) {
 
 // TestGoReturnStacks checks that the stack at a return has the function and who called it.
 func TestGoReturnStacks(t *testing.T) {
-	path, err := filepath.EvalSymlinks(tracee.Path())
+	path, err := tracee.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ type kind struct {
 // kinds are the kinds of sites. A probe has the first kind that fits.
 var kinds = []kind{
 	{"USDT", isUSDT, []func(*Planner, *site){
-		(*Planner).nops, (*Planner).marked, (*Planner).opcode, (*Planner).sequences, (*Planner).writable, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
+		(*Planner).nops, (*Planner).opcode, (*Planner).sequences, (*Planner).marked, (*Planner).writable, (*Planner).semaphore, (*Planner).copies, (*Planner).sharedSite,
 	}},
 	{"return instruction", isRET, []func(*Planner, *site){
 		(*Planner).resolver, (*Planner).opcode, (*Planner).sequences, (*Planner).writable, (*Planner).copies,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/go-usdt/usdt/attach/internal/operand"
+	"github.com/go-usdt/usdt/notes"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -36,7 +37,7 @@ func TestMarked(t *testing.T) {
 		}
 		s := site{
 			Decision: Decision{Offset: 16},
-			probe:    &reader.Probe{Machine: test.machine, Class: class, ByteOrder: binary.LittleEndian},
+			probe:    &reader.Probe{Note: notes.Note{Location: 16}, Machine: test.machine, Class: class, ByteOrder: binary.LittleEndian},
 			object:   &operand.Object{Window: append([]byte(test.code), make([]byte, 64)...), WindowStart: 16},
 		}
 		(&Planner{}).marked(&s)

@@ -82,8 +82,12 @@ func (pl *Planner) behindNop(s *site, behind []byte, is64 bool) {
 }
 
 // marked refuses the site of a note that is not at a nop. Compilers put one there, so the code has
-// been moved since, and a breakpoint may come into the midst of an instruction.
+// been moved since, and a breakpoint may come into the midst of an instruction. A probe without a location
+// is no note's: who made it knows what is there, as the one at a program's entry point.
 func (pl *Planner) marked(s *site) {
+	if s.probe.Location == 0 {
+		return
+	}
 	code := s.object.BytesAt(s.Offset, maxInstruction)
 	is := true
 	switch {

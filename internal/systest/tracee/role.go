@@ -2,6 +2,7 @@ package tracee
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,30 +57,32 @@ func Obey(run func(command string) error) func(args []string) error {
 	}
 }
 
-// Self returns a command that runs [Path] in a role. It panics in a binary that
+// Self returns a command that runs the file of [Executable] in a role. It panics in a binary that
 // was started in a role and tests instead, because its TestMain does not call [Run]: that
 // would start others without end.
 func Self(name string, args ...string) *exec.Cmd {
 	if unplayed, ok := os.LookupEnv(role); ok {
 		panic(fmt.Sprintf("this process is to be %q, but TestMain does not call tracee.Run", unplayed))
 	}
-	return command(Path(), args, role+"="+name)
+	return command(cmp.Or(sooner(), "/proc/self/exe"), args, role+"="+name)
 }
 
-// Path returns the file that commands of [Self] execute: this test binary, or one of the same sources that
-// starts sooner.
-func Path() string {
-	if dir := os.Getenv(quick); dir != "" {
-		if path := filepath.Join(dir, filepath.Base(os.Args[0]), "exe"); exists(path) {
-			return path
-		}
+// Executable returns the path of the file that commands of [Self] execute: this test binary, or one of
+// the same sources that starts sooner.
+func Executable() (string, error) {
+	if path := sooner(); path != "" {
+		return path, nil
 	}
-	return "/proc/self/exe"
+	return os.Executable()
 }
 
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// sooner returns the path of the test binary of this package that starts sooner, "" if there is none.
+func sooner() string {
+	path := filepath.Join(os.Getenv(quick), filepath.Base(os.Args[0]), "exe")
+	if _, err := os.Stat(path); os.Getenv(quick) == "" || err != nil {
+		return ""
+	}
+	return path
 }
 
 // command returns a command with an addition to its environment.

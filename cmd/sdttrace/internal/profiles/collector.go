@@ -42,7 +42,7 @@ func (c *Collector) Events(s *attach.Session, part recording.Part) (*profile.Pro
 		c.setUnit(p, s.Plan())
 	}
 	if p.Left > 0 {
-		fmt.Fprintf(c.Stderr, "sdttrace: %s no number %s, and left out of the profile\n", printable.Many(p.Left, "event has", "events have"), c.Weight)
+		fmt.Fprintf(c.Stderr, "sdttrace: %s not in the profile\n", printable.Many(p.Left, "event has no number "+c.Weight+", and is", "events have no number "+c.Weight+", and are"))
 	}
 	if p.Unlike > 0 {
 		fmt.Fprintf(c.Stderr, "sdttrace: the profile is large: %s in it without the text of their arguments\n", printable.Many(p.Unlike, "event is", "events are"))
