@@ -140,7 +140,7 @@ func TestTerminalInterrupts(t *testing.T) {
 	}
 	stderr.AwaitTrying(t, "is asked to end by SIGTERM", press)
 	stderr.Await(t, "answering to terminated")
-	stderr.AwaitTrying(t, "sites\n", press)
+	stderr.AwaitTrying(t, "attached 1 of 1 site", press)
 	if err := <-ended; err != nil {
 		t.Errorf("it ends with %v", err)
 	}
@@ -167,7 +167,7 @@ func TestTerminate(t *testing.T) {
 		for strings.Count(stdout.String(), "\n") < before+10 {
 			time.Sleep(time.Millisecond)
 		}
-		stderr.AwaitTrying(t, "sites\n", func() { cmd.Process.Signal(syscall.SIGTERM) })
+		stderr.AwaitTrying(t, "attached 1 of 1 site", func() { cmd.Process.Signal(syscall.SIGTERM) })
 		if err := cmd.Wait(); err != nil || !strings.Contains(stderr.String(), "attached 1 of 1 site") {
 			t.Errorf("%v: it ends with %v and %s", sig, err, &stderr)
 		}

@@ -116,7 +116,7 @@ func TestStopCommand(t *testing.T) {
 	press := func() { master.Write([]byte{3}) }
 	press()
 	stderr.Await(t, "answering to interrupt")
-	stderr.AwaitTrying(t, "sites\n", press)
+	stderr.AwaitTrying(t, "attached 1 of 1 site", press)
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ends with %v: %s", err, &stderr)
 	}

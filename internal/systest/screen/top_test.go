@@ -71,7 +71,7 @@ func TestTop(t *testing.T) {
 	})
 	s.press("s") // where it is fired from
 	const caller = "screen_test.fire"
-	s.await("screentwo:seldom in process", "stacks by frame pointers", "events in 1 stacks", "100.0 %", caller, "main.main")
+	s.await("screentwo:seldom in process", "stacks by frame pointers", "events in 1 stack", "100.0 %", caller, "main.main")
 	s.press("s")
 	s.await("stacks by call frames", caller, "main.main")
 	s.press("Enter")
@@ -275,7 +275,7 @@ func TestTopUser(t *testing.T) {
 	s.press("2")
 	s.await("took of screenuser:seldom", "|#")
 	s.press("s")
-	s.await("stacks by frame pointers", "events in 1 stacks", "screen_test.fire")
+	s.await("stacks by frame pointers", "events in 1 stack", "screen_test.fire")
 	if shown := s.text(); strings.Contains(shown, "call frames") {
 		t.Errorf("there is no other way to find stacks through shared memory:\n%s", shown)
 	}

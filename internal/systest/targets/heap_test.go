@@ -39,7 +39,7 @@ func TestHeapProfile(t *testing.T) {
 					t.Fatalf("%v: %s", err, stderr.String())
 				}
 			}
-			if want := "sdttrace: 1 frees of what was allocated before, or was not seen\n"; !strings.Contains(stderr.String(), want) {
+			if want := "sdttrace: 1 free of what was allocated before, or was not seen\n"; !strings.Contains(stderr.String(), want) {
 				t.Errorf("sdttrace does not say %q:\n%s", want, stderr.String())
 			}
 			if want := regexp.MustCompile(`(?m)^\S*;` + test.prefix + `drops 20$`); !want.MatchString(stdout.String()) {

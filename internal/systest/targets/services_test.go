@@ -183,7 +183,7 @@ func freeAddress(t *testing.T) string {
 // recorded and not read because there were enough events, or found no partner.
 var (
 	differing  = regexp.MustCompile(`\d[\d.]*(ns|µs|ms|s|k|M)?\b|clock|lamp|sofa`)
-	leftUnread = regexp.MustCompile(`, \d+ (unread|starts without an end|ends without a start)`)
+	leftUnread = regexp.MustCompile(`, \d+ (unread|starts? without an end|ends? without a start)`)
 )
 
 // differences returns what makes the outputs of a command differ: they should have the same lines,
