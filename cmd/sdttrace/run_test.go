@@ -18,7 +18,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, exitUsage},
 		{[]string{"--limit", "x", "a:b"}, exitUsage},
 		{[]string{"nocolon"}, exitUsage},
-		{[]string{"list", "nocolon"}, exitUsage},
+		{[]string{"list", "nocolon"}, exitFailed}, // a provider that nobody declares
 		{[]string{"./missing:a:b"}, exitFailed},
 		{[]string{"-p", "4194305", "a:b"}, exitFailed},
 		{[]string{"list", "nobody_has_this:probe"}, exitFailed},
