@@ -14,53 +14,56 @@ var errBraces = errors.New("braces stand for too many names")
 // of C++'s {lambda(int, char)#1} and Rust's {closure#0}, are characters as others: a comma in parentheses or
 // angle brackets is no comma here.
 func braces(pattern string) ([]string, error) {
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '\\':
-			i++
-		case '{':
-			parts, end := alternatives(pattern[i:])
-			if len(parts) < 2 {
-				continue
-			}
-			var all []string
-			for _, part := range parts {
-				some, err := braces(pattern[:i] + part + pattern[i+end:])
-				if all = append(all, some...); err != nil || len(all) > maxAlternatives {
-					return nil, errBraces
-				}
-			}
-			return all, nil
+	start, parts, end := alternatives(pattern)
+	if parts == nil {
+		return []string{pattern}, nil
+	}
+	var all []string
+	for _, part := range parts {
+		some, err := braces(pattern[:start] + part + pattern[end:])
+		if all = append(all, some...); err != nil || len(all) > maxAlternatives {
+			return nil, errBraces
 		}
 	}
-	return []string{pattern}, nil
+	return all, nil
 }
 
-// alternatives cuts what is between the brace that s begins with and the one that closes it at commas. end
-// is where that brace ends; there are no parts without one.
-func alternatives(s string) (parts []string, end int) {
-	depth, inner, from := 0, 0, 1
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
+// alternatives finds the braces around a comma that close first, from start to end, and what is between
+// their commas; there are no parts without such braces. It reads a pattern once, however many braces it has.
+func alternatives(pattern string) (start int, parts []string, end int) {
+	type open struct {
+		at     int
+		inner  int // parentheses and angle brackets that were open
+		commas []int
+	}
+	var opened []open
+	inner := 0
+	for i := 0; i < len(pattern); i++ {
+		last := len(opened) - 1
+		switch c := pattern[i]; {
+		case c == '\\':
 			i++
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth == 0 {
-				return append(parts, s[from:i]), i + 1
-			}
-		case '(', '<':
+		case c == '{':
+			opened = append(opened, open{at: i, inner: inner})
+		case c == '(' || c == '<':
 			inner++
-		case ')', '>':
+		case c == ')' || c == '>':
 			inner--
-		case ',':
-			if depth == 1 && inner == 0 {
-				parts, from = append(parts, s[from:i]), i+1
+		case c == ',' && last >= 0 && opened[last].inner == inner:
+			opened[last].commas = append(opened[last].commas, i)
+		case c == '}' && last >= 0:
+			b := opened[last]
+			if opened = opened[:last]; b.commas == nil {
+				continue
 			}
+			from := b.at + 1
+			for _, comma := range append(b.commas, i) {
+				parts, from = append(parts, pattern[from:comma]), comma+1
+			}
+			return b.at, parts, i + 1
 		}
 	}
-	return nil, 0
+	return 0, nil, 0
 }
 
 // compileAll returns the glob that matches what one of several patterns does.

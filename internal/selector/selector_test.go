@@ -41,6 +41,8 @@ func TestMatch(t *testing.T) {
 		{"p:\\{a,b}", "", "p", "{a,b}", true},
 		{"p:{a}", "", "p", "{a}", true},
 		{"p:{a,b", "", "p", "{a,b", true},
+		{"p:{x{a,b}", "", "p", "{xb", true},
+		{"p:{f(a,b),c}", "", "p", "f(a,b)", true},
 		{"p:{lambda(int, char)#1}", "", "p", "{lambda(int, char)#1}", true},
 		{"p:\\*", "", "p", "*", true},
 		{"p:\\*", "", "p", "x", false},
