@@ -112,6 +112,7 @@ func TestMovedBase(t *testing.T) {
 		t.Skip("the program is for x86-64")
 	}
 	needs.C(t)
+	needs.Tools(t, "objcopy")
 	path := compileC(t, "linked", "gcc", "-O2", "-g", "-no-pie", "-fno-pie")
 	moved := filepath.Join(t.TempDir(), "moved")
 	needs.Run(t, "objcopy", "--change-section-address", ".stapsdt.base+0x1", path, moved)

@@ -92,7 +92,7 @@ func with(parts ...map[string]string) map[string]string {
 // "make test-kernels" with -only attach and -run chooses them.
 var untried = []string{
 	"ChurnModel", "CopiesOfKilledTracer", "CopyingCode", "CoroutineReturns", "Exceptions", "ForcedSwitches", "Integers.*",
-	"ManyFoundLate", "NoSwitches", "OpenChurning", "OtherForms", "PairsModel", "ReadFails", "ReadWaits", "Semaphores.*",
+	"Linked", "ManyFoundLate", "MovedBase", "NoSwitches", "OpenChurning", "OtherForms", "PairsModel", "ReadFails", "ReadWaits", "Semaphores.*",
 	"SharedSite", "StackOfMusl", "Starting.*", "SwitchesOfStacks", "VectorFunctions",
 }
 
