@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 )
 
-// quick is the environment variable that names a directory with the files NAME/exe, test binaries of the
-// same sources as those of the names NAME that test, but linked without the race detector, under which
-// a program takes several times as long to start, and tests start thousands.
+// quick is the environment variable that names a directory of test binaries without the race detector, with which
+// a program takes several times as long to start. NAME/exe has the same sources as the binary called NAME.
 const quick = "USDT_TEST_QUICK"
 
 // role is the environment variable that names the role of a test binary.
@@ -78,9 +77,13 @@ func Executable() (string, error) {
 
 // sooner returns the path of the test binary of this package that starts sooner, "" if there is none.
 func sooner() string {
-	path := filepath.Join(os.Getenv(quick), filepath.Base(os.Args[0]), "exe")
-	if _, err := os.Stat(path); os.Getenv(quick) == "" || err != nil {
+	dir := os.Getenv(quick)
+	if dir == "" {
 		return ""
+	}
+	path := filepath.Join(dir, filepath.Base(os.Args[0]), "exe")
+	if _, err := os.Stat(path); err != nil {
+		return "" // of another package
 	}
 	return path
 }

@@ -84,15 +84,15 @@ func (c *Collector) ofAllocations(s *attach.Session, part recording.Part) (*prof
 	p, _ := profile.NewHeap(c.Weight)
 	first := c.addEvents(s, p.Profile, part, p.Add)
 	for _, left := range []struct {
-		n              uint64
-		one, more, say string
+		n         uint64
+		one, more string
 	}{
-		{p.Unknown, "free", "frees", "of what was allocated before, or was not seen"},
-		{p.Untracked, "allocation was", "allocations were", "too many to follow until freed, and not in use in the profile"},
-		{p.Left, "event is no allocation or free", "events are no allocations or frees", "and not in the profile"},
+		{p.Unknown, "free of what was allocated before, or was not seen", "frees of what was allocated before, or was not seen"},
+		{p.Untracked, "allocation could not be followed until it is freed, since there are too many: the profile does not have it in use", "allocations could not be followed until they are freed, since there are too many: the profile does not have them in use"},
+		{p.Left, "event is neither an allocation nor a free, and not in the profile", "events are neither allocations nor frees, and not in the profile"},
 	} {
 		if left.n > 0 {
-			fmt.Fprintf(c.Stderr, "sdttrace: %s %s\n", printable.Many(left.n, left.one, left.more), left.say)
+			fmt.Fprintf(c.Stderr, "sdttrace: %s\n", printable.Many(left.n, left.one, left.more))
 		}
 	}
 	return p.Profile, first

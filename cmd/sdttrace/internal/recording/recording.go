@@ -252,7 +252,7 @@ func (r *Set) announceUnreadable(stderr io.Writer) {
 		fmt.Fprintf(stderr, "sdttrace: %v; it is left out\n", err)
 	}
 	if more := len(r.unreadable) - len(some); more > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %s cannot be read as recordings, and left out\n", printable.Many(more, "more file", "more files"))
+		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.Many(more, "more file is no recording that can be read: it is left out", "more files are no recordings that can be read: they are left out"))
 	}
 }
 

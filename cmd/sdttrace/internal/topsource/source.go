@@ -40,7 +40,7 @@ type Source struct {
 // None says why there may be no probe; empty if nothing does. all are the selectors of whoever names none.
 func (s *Source) None(all []string) string {
 	if s.Aggregate.Via() == attach.ViaLocal && !s.User {
-		return "without privileges only probes that Go services offer are seen, by USDT_LOCAL=1: those of other programs take root or CAP_BPF and CAP_PERFMON"
+		return "without privileges, only Go services that run with USDT_LOCAL=1 are seen; other programs take root, or CAP_BPF and CAP_PERFMON"
 	}
 	if errs := s.Aggregate.NoMatch(); len(errs) > 0 && !slices.Equal(s.Selectors, all) {
 		return errs[0].Error()
