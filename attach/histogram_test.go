@@ -40,7 +40,7 @@ func checkHist(t *testing.T, g *total.Group, values []float64, key string) {
 	}
 }
 
-// TestScale compares histograms by fractions of powers of two with what was fired.
+// TestScale compares histograms by powers of two and their fractions, on both sides of zero, with what was fired.
 func TestScale(t *testing.T) { eachWay(t, checkScale) }
 
 func checkScale(t *testing.T) {
@@ -51,7 +51,7 @@ func checkScale(t *testing.T) {
 		"bytes":  func(s aggregateSample) float64 { return float64(s.bytes) },
 		"ms":     func(s aggregateSample) float64 { return s.ms },
 	} {
-		for scale := 1; scale <= attach.MaxScale; scale++ {
+		for scale := range attach.MaxScale + 1 {
 			a := openAggregate(t, []string{"agg:done"}, attach.Hist(value).Scale(scale), &attach.Options{Target: attach.Target{PIDs: []int{p.PID()}}})
 			p.Do("fire 2")
 			groups, err := a.Read()
@@ -63,7 +63,11 @@ func checkScale(t *testing.T) {
 			n := uint64(0)
 			for _, b := range groups[0].Hist {
 				n += b.N
-				if ratio := b.Hi / b.Lo; b.N > 0 && b.Lo > 0 && math.Abs(ratio-math.Exp2(1/math.Exp2(float64(scale)))) > 1e-9 {
+				ratio := b.Hi / b.Lo
+				if b.Lo < 0 {
+					ratio = b.Lo / b.Hi
+				}
+				if b.N > 0 && b.Lo*b.Hi > 0 && math.Abs(ratio-math.Exp2(1/math.Exp2(float64(scale)))) > 1e-9 {
 					t.Errorf("%s: a bucket is from %g to %g", key, b.Lo, b.Hi)
 				}
 			}

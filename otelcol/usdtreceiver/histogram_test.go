@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
@@ -81,7 +82,8 @@ func TestHistogramScales(t *testing.T) {
 	}
 }
 
-// TestHistogramNegative checks that numbers less than 0 are counted apart, and that there is no sum then.
+// TestHistogramNegative compares the buckets of numbers less than 0, at all borders, with a computation by
+// integers. There is no sum then.
 func TestHistogramNegative(t *testing.T) {
 	for scale := range attach.MaxScale + 1 {
 		sink := &consumertest.MetricsSink{}
@@ -92,18 +94,34 @@ func TestHistogramNegative(t *testing.T) {
 				Metrics: &usdtreceiver.Metrics{Value: "cents", Show: []string{"histogram"}, Scale: scale, Interval: time.Hour},
 			}), sink)
 		})
-		for _, cents := range []int64{-1, -1000, math.MinInt64, 0, 0, 5} {
-			sale.Fire("fig", cents, "")
+		want, count := map[int]uint64{}, uint64(0)
+		for amount := range bordersOf(scale) {
+			if amount == 0 || amount > 1<<63 {
+				continue
+			}
+			sale.Fire("fig", -int64(amount), "")
+			n := new(big.Int).SetUint64(amount)
+			want[new(big.Int).Sub(n.Exp(n, big.NewInt(1<<scale), nil), big.NewInt(1)).BitLen()-1]++ // 2^(i/2^scale) < amount
+			count++
 		}
-		fired(t, tel, "values", 6)
+		for _, cents := range []int64{0, 0, 5} {
+			sale.Fire("fig", cents, "")
+			count++
+		}
+		fired(t, tel, "values", int64(count))
 		stop()
 		p := histogramOf(t, sink, "values.histogram")
-		negative := uint64(0)
-		for _, n := range p.Negative().BucketCounts().All() {
-			negative += n
+		got := map[int]uint64{}
+		for i, n := range p.Negative().BucketCounts().All() {
+			if n > 0 {
+				got[i+int(p.Negative().Offset())] = n
+			}
 		}
-		if at := indexOf(5, scale); negative != 3 || p.ZeroCount() != 2 || p.Count() != 6 || p.HasSum() || int(p.Positive().Offset()) != at || fmt.Sprint(p.Positive().BucketCounts().AsRaw()) != "[1]" {
-			t.Errorf("scale %d: %d negative, %d zeros of %d, sum %v, from %d on %v; want 3, 2, 6, none, from %d on [1]", scale, negative, p.ZeroCount(), p.Count(), p.HasSum(), p.Positive().Offset(), p.Positive().BucketCounts().AsRaw(), at)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("scale %d (-want +got):\n%s", scale, d)
+		}
+		if at := indexOf(5, scale); p.ZeroCount() != 2 || p.ZeroThreshold() != 0 || p.Count() != count || p.HasSum() || int(p.Positive().Offset()) != at || fmt.Sprint(p.Positive().BucketCounts().AsRaw()) != "[1]" {
+			t.Errorf("scale %d: %d zeros of %d, sum %v, from %d on %v; want 2 of %d, none, from %d on [1]", scale, p.ZeroCount(), p.Count(), p.HasSum(), p.Positive().Offset(), p.Positive().BucketCounts().AsRaw(), count, at)
 		}
 	}
 }

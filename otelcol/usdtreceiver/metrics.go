@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -344,34 +345,30 @@ func (b *metricBuilder) histogram(key scopeKey, name, unit string, keys []event.
 	put(p.Attributes(), keys)
 	scale := b.t.trace.Metrics.Scale
 	p.SetScale(int32(scale))
-	var counted, negative uint64
+	var counted uint64
+	positive, negative := map[int32]uint64{}, map[int32]uint64{}
 	for _, bucket := range g.Hist {
 		switch {
 		case bucket.N == 0:
 			continue
-		case bucket.Lo < 0: // from -Inf to 0
-			negative += bucket.N
-		case bucket.Lo == 0:
-			p.SetZeroCount(bucket.N)
-			p.SetZeroThreshold(bucket.Hi)
+		case bucket.Lo == 0 || bucket.Hi == 0 && bucket.Lo > -1: // the latter only of floating-point numbers
+			p.SetZeroCount(p.ZeroCount() + bucket.N)
+			if bucket.Hi < 1 { // integers have no other number in it
+				p.SetZeroThreshold(max(bucket.Hi, -bucket.Lo))
+			}
+		case bucket.Lo > 0:
+			positive[index(bucket.Lo, scale)] += bucket.N
+		case bucket.Hi == 0: // -1
+			negative[-1] += bucket.N
 		default:
-			index := int32(math.Round(math.Ldexp(math.Log2(bucket.Lo), scale)))
-			at := p.Positive()
-			if at.BucketCounts().Len() == 0 {
-				at.SetOffset(index)
-			}
-			for int32(at.BucketCounts().Len()) <= index-at.Offset() {
-				at.BucketCounts().Append(0)
-			}
-			at.BucketCounts().SetAt(int(index-at.Offset()), bucket.N)
+			negative[index(-bucket.Hi, scale)] += bucket.N
 		}
 		counted += bucket.N
 	}
-	if negative > 0 {
-		b.negative(p, g, negative)
-	}
+	fill(p.Positive(), positive)
+	fill(p.Negative(), negative)
 	p.SetCount(counted)
-	if g.Sum != nil && negative == 0 {
+	if g.Sum != nil && len(negative) == 0 {
 		p.SetSum(float(g.Sum))
 	}
 	if g.Min != nil {
@@ -382,13 +379,19 @@ func (b *metricBuilder) histogram(key scopeKey, name, unit string, keys []event.
 	}
 }
 
-// negative adds the values less than 0, which the kernel does not tell apart, as the bucket of the
-// least one, or of -1 if that is not known.
-func (b *metricBuilder) negative(p pmetric.ExponentialHistogramDataPoint, g *total.Group, n uint64) {
-	least := 1.0
-	if g.Min != nil {
-		least = max(-float(g.Min), 1)
+// index returns the index of the bucket that begins with an amount.
+func index(amount float64, scale int) int32 {
+	return int32(math.Round(math.Ldexp(math.Log2(amount), scale)))
+}
+
+// fill writes the counts of buckets by their indices.
+func fill(at pmetric.ExponentialHistogramDataPointBuckets, counts map[int32]uint64) {
+	if len(counts) == 0 {
+		return
 	}
-	p.Negative().SetOffset(int32(math.Floor(math.Ldexp(math.Log2(least), b.t.trace.Metrics.Scale))))
-	p.Negative().BucketCounts().FromRaw([]uint64{n})
+	first, last := slices.Min(slices.Collect(maps.Keys(counts))), slices.Max(slices.Collect(maps.Keys(counts)))
+	at.SetOffset(first)
+	for i := first; i <= last; i++ {
+		at.BucketCounts().Append(counts[i])
+	}
 }

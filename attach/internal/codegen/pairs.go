@@ -72,7 +72,7 @@ func (g *generator) emitPair(base asm.Register, at int16, to exits) {
 }
 
 // timesSize is how much room a CPU has in Refs.Times: no two share cache lines.
-const timesSize = (8*(query.WordHist+query.HistBuckets) + 127) &^ 127
+var timesSize = (8*(query.WordHist+query.FractionBuckets(query.Elapsed.Kind, 0)) + 127) &^ 127
 
 // TimesSpec describes Refs.Times: as the counters, an array with one value, in which each CPU
 // has the words of a group.
@@ -91,7 +91,7 @@ func (g *generator) addTime() {
 	g.emit(asm.FnGetSmpProcessorId.Call(), asm.Mov.Reg(asm.R2, asm.R0))
 	g.bound(asm.R2, g.refs.CPUs)
 	g.emit(
-		asm.Mul.Imm(asm.R2, timesSize),
+		asm.Mul.Imm(asm.R2, int32(timesSize)),
 		asm.LoadMapValue(asm.R5, g.refs.Times.FD(), 0),
 		asm.Add.Reg(asm.R5, asm.R2),
 		asm.LoadMem(regValue, asm.R10, stackClock, asm.DWord),
@@ -99,7 +99,7 @@ func (g *generator) addTime() {
 		asm.Mov.Imm(asm.R1, 1),
 		asm.AddAtomic.Mem(asm.R5, asm.R1, asm.DWord, 8*query.WordCount),
 	)
-	g.powerBucket(&query.Elapsed)
+	g.fractionBucket(&query.Elapsed, 0)
 	g.emit(
 		asm.LSh.Imm(asm.R2, 3), asm.Add.Reg(asm.R5, asm.R2),
 		asm.Mov.Imm(asm.R1, 1),

@@ -9,60 +9,64 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// Buckets of a histogram by powers of two: negative numbers, zero, and the
-// powers. The powers of floating-point numbers begin with 2^-32; smaller numbers
-// count as zero.
+// FirstPower is the power with which the powers of two of floating-point numbers begin; those of
+// integers begin with 0. There are floatPowers, and the last has no end.
 const (
-	BucketNegative = iota
-	BucketZero
-	BucketPowers
-
 	FirstPower  = -32
-	powers      = 96 // of floating-point numbers; integers need 64
-	HistBuckets = BucketPowers + powers
+	floatPowers = 88
 )
 
-// BucketOfPower returns the bounds of bucket i of a histogram by powers of two,
-// which counts numbers from lo to less than hi.
-func BucketOfPower(i int, kind reader.FieldKind) (lo, hi float64) {
+// Signed reports whether numbers of a kind may be less than 0.
+func Signed(kind reader.FieldKind) bool { return kind != reader.Uint && kind != reader.Bool }
+
+// Powers returns the number of powers of two that buckets have on one side of zero.
+func Powers(kind reader.FieldKind) int {
+	switch kind {
+	case reader.Float:
+		return floatPowers
+	case reader.Uint, reader.Bool:
+		return 64
+	}
+	return 63
+}
+
+// Negative reports whether a number is less than 0. value is extended to 64 bits by the number's
+// sign; a floating-point number is one of 64 bits, and its zero has a sign that does not count.
+func Negative(value uint64, kind reader.FieldKind) bool {
+	return Signed(kind) && int64(value) < 0 && (kind != reader.Float || value<<1 != 0)
+}
+
+// PowerRank returns how far from zero a number's bucket is: 0 below the first power of two, 1 in it,
+// and so on. A negative number counts as the amount before its own, because its bucket has its lower
+// bound in it, as all do: −4 lies in the bucket from −4 to less than −2.
+func PowerRank(value uint64, kind reader.FieldKind) int {
+	negative := Negative(value, kind)
+	if kind != reader.Float {
+		if negative {
+			value = ^value
+		}
+		return bits.Len64(value)
+	}
+	value = value << 1 >> 1
+	if negative {
+		value--
+	}
+	return min(max(int(value>>52)-1023-FirstPower+1, 0), floatPowers)
+}
+
+// powerLimits returns the amounts between which the bucket of a rank lies.
+func powerLimits(rank int, kind reader.FieldKind) (lo, hi float64) {
 	first := 0
 	if kind == reader.Float {
 		first = FirstPower
 	}
-	switch i {
-	case BucketNegative:
-		return math.Inf(-1), 0
-	case BucketZero:
-		return 0, math.Ldexp(1, first)
+	if rank > 0 {
+		lo = math.Ldexp(1, first+rank-1)
 	}
-	lo, hi = math.Ldexp(1, first+i-BucketPowers), math.Ldexp(1, first+i-BucketPowers+1)
-	if kind == reader.Float && i == HistBuckets-1 {
-		hi = math.Inf(1)
+	if kind == reader.Float && rank == floatPowers {
+		return lo, math.Inf(1)
 	}
-	return lo, hi
-}
-
-// PowerBucket returns the index of a number's bucket in a histogram by powers of two.
-// value is extended to 64 bits by the number's sign; a floating-point number is one of
-// 64 bits.
-func PowerBucket(value uint64, kind reader.FieldKind) int {
-	switch {
-	case kind == reader.Float:
-		f := math.Float64frombits(value)
-		if f < 0 {
-			return BucketNegative
-		}
-		exponent := int(value>>52) - 1023
-		if f == 0 || exponent < FirstPower {
-			return BucketZero
-		}
-		return min(BucketPowers+exponent-FirstPower, HistBuckets-1)
-	case kind != reader.Uint && kind != reader.Bool && int64(value) < 0:
-		return BucketNegative
-	case value == 0:
-		return BucketZero
-	}
-	return BucketPowers + bits.Len64(value) - 1
+	return lo, math.Ldexp(1, first+rank)
 }
 
 // BoundsTable returns the table in which programs look up a value's bucket: the

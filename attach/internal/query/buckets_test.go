@@ -33,69 +33,74 @@ func numbers(kind reader.FieldKind) (bits []uint64, values []float64) {
 	return bits, values
 }
 
-// TestPowerBucket checks that each number lies in its bucket of a histogram by powers of two.
-func TestPowerBucket(t *testing.T) {
-	for _, kind := range []reader.FieldKind{reader.Uint, reader.Int, reader.Float} {
-		bits, values := numbers(kind)
-		for i, v := range values {
-			bucket := PowerBucket(bits[i], kind)
-			lo, hi := BucketOfPower(bucket, kind)
-			inside := lo <= v && v < hi
-			if kind != reader.Float { // which float64 rounds to a power, belongs below it
-				inside = inside || v == hi && math.Float64bits(v)<<12 == 0
+// TestFractionBucket checks that each number lies in its bucket of a histogram by powers of two and their
+// fractions, whose borders have been computed with 1,024 bits.
+func TestFractionBucket(t *testing.T) {
+	for scale := range MaxScale + 1 {
+		for _, kind := range []reader.FieldKind{reader.Uint, reader.Int, reader.Float} {
+			d := divisions[ByScale(scale)]
+			bits, values := numbers(kind)
+			if kind != reader.Float {
+				for k := range 1 << scale * 60 { // the integers beside each border
+					border := uint64(math.Exp2(float64(k) / float64(int(1)<<scale)))
+					for _, n := range []uint64{border - 1, border, border + 1} {
+						bits, values = append(bits, n), append(values, float64(n))
+						if kind == reader.Int {
+							bits, values = append(bits, -n), append(values, -float64(n))
+						}
+					}
+				}
 			}
-			if !inside {
-				t.Errorf("kind %d: %g is in bucket %d from %g to %g", kind, v, bucket, lo, hi)
+			for i, v := range values {
+				bucket := d.bucket(&Input{Kind: kind}, bits[i], nil)
+				if bucket < 0 || bucket >= d.buckets(nil, kind) {
+					t.Fatalf("scale %d, kind %d: %g is in bucket %d of %d", scale, kind, v, bucket, d.buckets(nil, kind))
+				}
+				lo, hi := d.limits(bucket, kind, nil)
+				if got, want := bucket-FractionZero(kind, scale), exactRank(bits[i], kind, scale); got != want {
+					t.Errorf("scale %d, kind %d: %g is in bucket %d from %g to %g, want %d", scale, kind, v, got, lo, hi, want)
+				}
+				// float64 rounds integers and borders.
+				if lo*(1-math.Copysign(1e-15, lo)) > v || v >= hi*(1+math.Copysign(1e-15, hi)) && v != 0 {
+					t.Errorf("scale %d, kind %d: %g is in bucket %d from %g to %g", scale, kind, v, bucket, lo, hi)
+				}
 			}
 		}
 	}
 }
 
-// TestFractionBucket checks that each number lies in its bucket of a histogram by fractions of powers
-// of two, whose borders have been computed with 256 bits.
-func TestFractionBucket(t *testing.T) {
-	for scale := 1; scale <= MaxScale; scale++ {
-		for _, kind := range []reader.FieldKind{reader.Uint, reader.Int, reader.Float} {
-			d := divisions[ByScale(scale)]
-			bits, values := numbers(kind)
-			for i, v := range values {
-				bucket := d.bucket(&Input{Kind: kind}, bits[i], nil)
-				if bucket >= d.buckets(nil) {
-					t.Fatalf("bucket %d of %d", bucket, d.buckets(nil))
-				}
-				lo, hi := d.limits(bucket, kind, nil)
-				if lo <= v && v < hi {
-					continue
-				}
-				// Between float64 and the exact number: v^(2^scale) lies between two powers of two.
-				power := new(big.Float).SetPrec(256).SetFloat64(v)
-				if kind != reader.Float {
-					power.SetUint64(bits[i])
-				}
-				for range scale {
-					power.Mul(power, power)
-				}
-				if exact := power.MantExp(nil) - 1 + BucketPowers; kind == reader.Float || exact != bucket {
-					t.Errorf("scale %d, kind %d: %g is in bucket %d from %g to %g, want %d", scale, kind, v, bucket, lo, hi, exact)
-				}
-			}
-			for k := range 1 << scale * 60 { // the integers beside each border
-				border := math.Exp2(float64(k) / float64(int(1)<<scale))
-				for _, n := range []uint64{uint64(border) - 1, uint64(border), uint64(border) + 1} {
-					if n == 0 || n == math.MaxUint64 {
-						continue
-					}
-					power := new(big.Float).SetPrec(1024).SetUint64(n)
-					for range scale {
-						power.Mul(power, power)
-					}
-					if got, want := d.bucket(&Input{Kind: reader.Uint}, n, nil), power.MantExp(nil)-1+BucketPowers; got != want {
-						t.Errorf("scale %d: %d is in bucket %d, want %d", scale, n, got, want)
-					}
-				}
-			}
-		}
+// exactRank returns the index of a number's bucket, counted from zero's.
+func exactRank(bits uint64, kind reader.FieldKind, scale int) int {
+	power, first := new(big.Float).SetPrec(1024), 0
+	switch kind {
+	case reader.Float:
+		power.SetFloat64(math.Float64frombits(bits))
+		first = FirstPower << scale
+	case reader.Int:
+		power.SetInt64(int64(bits))
+	default:
+		power.SetUint64(bits)
 	}
+	if power.Sign() == 0 {
+		return 0
+	}
+	negative := power.Sign() < 0
+	for range scale {
+		power.Mul(power, power)
+	}
+	mantissa := new(big.Float)
+	rank := power.MantExp(mantissa) - first // 1 for what lies from the first border to the next
+	if mantissa.Cmp(big.NewFloat(0.5)) == 0 && negative || mantissa.Cmp(big.NewFloat(-0.5)) == 0 {
+		rank-- // which its bucket ends with
+	}
+	if kind == reader.Float && rank > (floatPowers-1)<<scale { // which has no parts
+		rank = (floatPowers-1)<<scale + 1
+	}
+	rank = max(rank, 0)
+	if negative {
+		return ^rank
+	}
+	return rank
 }
 
 // TestBoundsTable checks that a search in the table of bounds finds all bounds that are not

@@ -23,7 +23,7 @@ const (
 	mostNegative = maxShift*FineSteps + FineSteps
 
 	FineFirst  = -30
-	finePowers = 62
+	finePowers = 61
 	FineFloats = finePowers*FineSteps + 1 // the rank of what is beyond
 )
 
@@ -50,7 +50,7 @@ func FineZero(kind reader.FieldKind) int {
 }
 
 // FineBucket returns the index of a number's fine bucket; the indices are in the order of
-// numbers. The bits are the ones that [PowerBucket] takes.
+// numbers. The bits are the ones that [Negative] takes.
 func FineBucket(value uint64, kind reader.FieldKind) int {
 	zero := FineZero(kind)
 	switch {

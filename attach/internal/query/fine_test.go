@@ -62,14 +62,14 @@ func TestFineBucket(t *testing.T) {
 			}
 		}
 	}
-	for f, want := range map[float64]float64{1e-300: 0, -1e-300: 0, 1e300: 1 << 32, -1e300: -1 << 32, 1 << 32: 1 << 32} {
+	for f, want := range map[float64]float64{1e-300: 0, -1e-300: 0, 1e300: 1 << 31, -1e300: -1 << 31, 1 << 31: 1 << 31} {
 		if got := math.Float64frombits(FineMiddle(FineBucket(math.Float64bits(f), reader.Float), reader.Float)); got != want {
 			t.Errorf("%g stands for %g, want %g", got, f, want)
 		}
 	}
 	// Groups without quantiles and deviations are as large as ever.
-	if plain := (Values{Value: true, Sum: true, Hist: true}); plain.Words(reader.Int) != WordHist+HistBuckets {
-		t.Errorf("%d words without fine buckets, want %d", plain.Words(reader.Int), WordHist+HistBuckets)
+	if plain := (Values{Value: true, Sum: true, Hist: true}); plain.Words(reader.Int) != WordHist+FractionBuckets(reader.Int, 0) {
+		t.Errorf("%d words without fine buckets, want %d", plain.Words(reader.Int), WordHist+FractionBuckets(reader.Int, 0))
 	}
 	most := Values{Hist: true, Squares: true, Fine: true}
 	for _, kind := range []reader.FieldKind{reader.Uint, reader.Int, reader.Float} {

@@ -22,7 +22,7 @@ const (
 
 // division is what is known of one.
 type division struct {
-	buckets func(v *Values) int
+	buckets func(v *Values, kind reader.FieldKind) int
 	// bucket returns the index of the bucket of a value; bounds are order keys.
 	bucket func(in *Input, bits uint64, bounds []uint64) int
 	// limits returns the least number of a bucket, and the one that all of it are less than.
@@ -31,16 +31,12 @@ type division struct {
 
 // divisions has all of them. Package codegen has a table of their programs.
 var divisions = [Divisions]division{
-	ByPowers: {
-		func(*Values) int { return HistBuckets },
-		func(in *Input, bits uint64, _ []uint64) int { return PowerBucket(bits, in.Kind) },
-		func(i int, kind reader.FieldKind, _ []float64) (lo, hi float64) { return BucketOfPower(i, kind) },
-	},
+	ByPowers:   fractions(0),
 	ByHalves:   fractions(1),
 	ByQuarters: fractions(2),
 	ByEighths:  fractions(3),
 	ByBounds: {
-		func(v *Values) int { return v.Bounds + 1 },
+		func(v *Values, _ reader.FieldKind) int { return v.Bounds + 1 },
 		func(in *Input, bits uint64, bounds []uint64) int {
 			key := in.Order(bits)
 			return sort.Search(len(bounds), func(i int) bool { return bounds[i] > key })
@@ -58,8 +54,8 @@ var divisions = [Divisions]division{
 	},
 }
 
-// Buckets returns the number of buckets of a histogram.
-func (v *Values) Buckets() int { return divisions[v.Division].buckets(v) }
+// Buckets returns the number of buckets of a histogram of numbers of a kind.
+func (v *Values) Buckets(kind reader.FieldKind) int { return divisions[v.Division].buckets(v, kind) }
 
 // Bucket returns the index of a value's bucket. bounds are order keys, see BoundsTable.
 func (v *Values) Bucket(in *Input, bits uint64, bounds []uint64) int {

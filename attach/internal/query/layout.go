@@ -1,5 +1,7 @@
 package query
 
+import "github.com/go-usdt/usdt/reader"
+
 // Layout is what all sites of an aggregate share: the keys and values of its groups.
 type Layout struct {
 	Wanted Computation
@@ -47,7 +49,7 @@ func (l *Layout) defaultGroups() int {
 	case !l.Wanted.Hist:
 		return 8192
 	}
-	return min(1024, max(64, 1024*(WordHist+HistBuckets)/l.Words()))
+	return min(1024, max(64, 1024*(WordHist+FractionBuckets(reader.Float, 0))/l.Words()))
 }
 
 // sharedBytes is the total size of groups, on all CPUs, beyond which CPUs share

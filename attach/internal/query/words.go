@@ -72,7 +72,7 @@ var cells = [Cells]struct {
 	},
 	CellHist: {
 		wanted: func(v *Values) bool { return v.Hist },
-		words:  func(v *Values, _ reader.FieldKind) int { return v.Buckets() },
+		words:  func(v *Values, kind reader.FieldKind) int { return v.Buckets(kind) },
 		add:    func(words []uint64, a *Addend) { words[a.Values.Bucket(a.Value, a.Bits, a.Bounds)]++ },
 	},
 	CellSquares: {

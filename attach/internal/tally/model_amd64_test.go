@@ -132,7 +132,7 @@ func TestGroups(t *testing.T) {
 				v := layout.Wanted.Values()
 				places, _ := v.Places(layout.Value.Kind)
 				fine := query.CellOf(words, places, query.CellFine)
-				if d := cmp.Diff(model(values, layout.Value.Kind, test.bounds, v.Buckets()), words[:len(words)-len(fine)]); d != "" {
+				if d := cmp.Diff(model(values, layout.Value.Kind, test.bounds, v.Buckets(layout.Value.Kind)), words[:len(words)-len(fine)]); d != "" {
 					t.Errorf("%q (-want +got):\n%s", key, d)
 				}
 				checkQuantiles(t, key, values, fine, layout.Value.Kind)
@@ -175,7 +175,7 @@ func model(values []value, kind reader.FieldKind, bounds []float64, buckets int)
 		if i == 0 || v.number() > most.number() {
 			most = v
 		}
-		words[query.WordHist+bucket(v, bounds)]++
+		words[query.WordHist+bucket(v, kind, bounds)]++
 	}
 	words[query.WordSum] = uint64(sum.Int64())
 	words[query.WordMin], words[query.WordMax] = ^ordered(least, kind), ordered(most, kind)
@@ -199,7 +199,7 @@ func ordered(v value, kind reader.FieldKind) uint64 {
 }
 
 // bucket returns the index of a value's bucket.
-func bucket(v value, bounds []float64) int {
+func bucket(v value, kind reader.FieldKind, bounds []float64) int {
 	if bounds != nil {
 		i := 0
 		for i < len(bounds) && v.number() >= bounds[i] {
@@ -207,17 +207,23 @@ func bucket(v value, bounds []float64) int {
 		}
 		return i
 	}
-	first := 0
+	powers, first := map[reader.FieldKind]int{reader.Int: 63, reader.Uint: 64, reader.Float: 88}[kind], 0
 	if v.float {
 		first = -32
 	}
+	zero := 1 + powers
+	if kind == reader.Uint {
+		zero = 0
+	}
 	switch f := v.number(); {
+	case f <= -math.Ldexp(1, first):
+		return zero - 1 - min(int(math.Ceil(math.Log2(-f)))-first, powers)
 	case f < 0:
-		return 0
+		return zero - 1
 	case f < math.Ldexp(1, first):
-		return 1
+		return zero
 	default:
-		return min(2+int(math.Floor(math.Log2(f)))-first, query.HistBuckets-1)
+		return zero + min(1+int(math.Floor(math.Log2(f)))-first, powers)
 	}
 }
 
@@ -242,7 +248,7 @@ func checkQuantiles(t *testing.T, key string, values []value, fine []uint64, kin
 			}
 			v := want[i]
 			if kind == reader.Float {
-				v = min(max(v, -1<<32), 1<<32)
+				v = min(max(v, -1<<31), 1<<31)
 				if math.Abs(v) < 1.0/(1<<30) {
 					v = 0
 				}

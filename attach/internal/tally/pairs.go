@@ -28,7 +28,7 @@ func (t *Tally) Match(sig *query.Signature, rec record.Record) (start record.Rec
 	if t.Times != nil {
 		t.Times[query.WordCount]++
 		t.Times[query.WordSum] += elapsed
-		t.Times[query.WordHist+query.PowerBucket(elapsed, query.Elapsed.Kind)]++
+		t.Times[query.WordHist+query.PowerRank(elapsed, query.Elapsed.Kind)]++
 	}
 	if agg.Slower > 0 && elapsed <= agg.Slower {
 		t.counts.Fast++

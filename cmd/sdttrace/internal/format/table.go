@@ -272,7 +272,7 @@ func appendRow(dst []byte, row []string, widths []int, numbers int) []byte {
 
 // AppendHist appends the histogram of a group, a line for each bucket, in so many columns of a terminal.
 func AppendHist(dst []byte, g *total.Group, u Unit, steps bool, columns int) []byte {
-	hist, most, widths := g.Hist, uint64(1), [3]int{6, 6, 7}
+	hist, most, widths := joinEmpty(g.Hist), uint64(1), [3]int{6, 6, 7}
 	u = unitOf(u, g)
 	var rows [][3]string
 	for _, b := range hist {
@@ -291,6 +291,26 @@ func AppendHist(dst []byte, g *total.Group, u Unit, steps bool, columns int) []b
 		dst = fmt.Appendf(dst, "  %*s - %-*s %*s |%s\n", widths[0], row[0], widths[1], row[1], widths[2], row[2], bar)
 	}
 	return dst
+}
+
+// joinEmpty makes one bucket of each run of many empty ones.
+func joinEmpty(hist []total.Bucket) []total.Bucket {
+	const many = 4
+	out := make([]total.Bucket, 0, len(hist))
+	for i := 0; i < len(hist); {
+		run := i
+		for run < len(hist) && hist[run].N == 0 {
+			run++
+		}
+		if run-i >= many {
+			out = append(out, total.Bucket{Lo: hist[i].Lo, Hi: hist[run-1].Hi})
+			i = run
+			continue
+		}
+		out = append(out, hist[i])
+		i++
+	}
+	return out
 }
 
 // AddBuckets returns the sum of two histograms of equal bounds. Each has all buckets

@@ -202,3 +202,19 @@ func TestPair(t *testing.T) {
 		t.Error("an argument that no event has is no error")
 	}
 }
+
+// TestHist writes buckets on both sides of zero, and many empty ones as one.
+func TestHist(t *testing.T) {
+	g := total.Group{Hist: []total.Bucket{
+		{Lo: -4, Hi: -2, N: 4}, {Lo: -2, Hi: -1}, {Lo: -1, Hi: 0, N: 1}, {Lo: 0, Hi: 1}, {Lo: 1, Hi: 2}, {Lo: 2, Hi: 4}, {Lo: 4, Hi: 8}, {Lo: 8, Hi: 16, N: 2},
+	}}
+	const want = `      -4 - -2           4 |###########
+      -2 - -1           0 |
+      -1 - 0            1 |##
+       0 - 8            0 |
+       8 - 16           2 |#####
+`
+	if got := string(AppendHist(nil, &g, "", false, 38)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
