@@ -168,7 +168,7 @@ func TestTimelineKilled(t *testing.T) {
 	}
 	cmd.Process.Signal(syscall.SIGKILL)
 	cmd.Wait()
-	trace := systest.ReadFile(t, path)
+	trace := systest.ReadKilled(t, path)
 	ticks := trace.Named("timeline_killed:tick")
 	if len(ticks) < 10 || len(trace.Named("timeline_killed_pair:begin to end")) < 10 {
 		t.Fatalf("%d ticks and %d pairs", len(ticks), len(trace.Slices)-len(ticks))

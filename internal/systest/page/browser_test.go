@@ -18,7 +18,7 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/needs"
 )
 
-// tab is a page in a browser.
+// tab is a page in the browser.
 type tab struct {
 	t   testing.TB
 	ctx context.Context
@@ -37,22 +37,37 @@ type request struct {
 // patience is how long the browser may take for one thing, on a busy machine.
 const patience = time.Minute
 
-// open shows a file, or what is at an address, in a browser of its own, and waits until the
-// page is drawn. The test fails if the page reports an error, or asks for anything but the
+// browser starts the browser of all tests, whose first tab stays empty. It takes longer to start than most
+// pages to be looked at.
+var browser = sync.OnceValues(func() (context.Context, error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath("chromium"), chromedp.WindowSize(1360, 1000),
+		// A click during a smooth scroll misses what it is meant for.
+		chromedp.Flag("force-prefers-reduced-motion", true))
+	ctx, _ := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, _ = chromedp.NewContext(ctx)
+	closeBrowser = func() { chromedp.Cancel(ctx) } // it waits for the browser's end
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("true"))
+	return ctx, err
+})
+
+// closeBrowser ends the browser.
+var closeBrowser = func() {}
+
+// open shows a file, or what is at an address, in a tab that shares nothing with others, and waits until
+// the page is drawn. The test fails if the page reports an error, or asks for anything but the
 // file, or what its server has.
 func open(t testing.TB, address string) *tab {
 	t.Helper()
 	needs.Tools(t, "chromium")
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.ExecPath("chromium"), chromedp.WindowSize(1360, 1000),
-		// A click during a smooth scroll misses what it is meant for.
-		chromedp.Flag("force-prefers-reduced-motion", true))
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	ctx, _ = chromedp.NewContext(ctx)
+	ctx, err := browser()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, _ = chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
 	b := &tab{t: t, ctx: ctx, requests: map[network.RequestID]request{}}
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
-			t.Errorf("end the browser: %v", err)
+			t.Errorf("close the tab: %v", err)
 		}
 		for _, p := range b.problems {
 			t.Error(p)
@@ -128,7 +143,7 @@ func (b *tab) await(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0))); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0), chromedp.WithPollingInterval(20*time.Millisecond))); err != nil {
 		b.t.Fatalf("wait for %s: %v; %q", expression, err, get[string](b, "[document.querySelector('#loading'), document.querySelector('#shown'), document.querySelector('#filter-error'), document.querySelector('#time-reset')].map(e => e.textContent).join('; ') + '; ' + document.querySelector('#filter').value"))
 	}
 }

@@ -15,7 +15,15 @@ import (
 
 func TestMain(m *testing.M) {
 	tracee.Run(tracee.Roles{"shop": shop, "kinds": kinds})
-	os.Exit(leftover.Run(m))
+	os.Exit(leftover.Run(tests{m}))
+}
+
+// tests are the tests of the package, behind which the browser ends.
+type tests struct{ m *testing.M }
+
+func (t tests) Run() int {
+	defer func() { closeBrowser() }()
+	return t.m.Run()
 }
 
 // paths are texts of requests: those of people, and those of people who mean harm.

@@ -69,8 +69,8 @@ create constraint trigger waits after insert on slow deferrable initially deferr
 	}
 	for _, mode := range []string{"simple", "extended", "prepared"} {
 		out, said := measure(func() { p.client("pgbench", "-n", "-M", mode, "-f", committing, "-t", "5") }, "latency", "postgresql", "--slower", "50ms", "--fields", "status")
-		if out != strings.Repeat("status=\"commit\"\n", 5) && out != strings.Repeat("status=\"commit;\"\n", 5) {
-			t.Errorf("with commits that take 50 ms, in the %s protocol: %s%s", mode, out, said)
+		if n := len(regexp.MustCompile(`(?m)^status="commit;?"$`).FindAllString(out, -1)); n != 5 { // other statements are as slow without a processor
+			t.Errorf("with 5 commits that take 50 ms, %d in the %s protocol: %s%s", n, mode, out, said)
 		}
 	}
 	// A start alone has the end that belongs to it, and the text of the statement: planning, each statement of a

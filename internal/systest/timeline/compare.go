@@ -56,6 +56,17 @@ type view struct {
 // ReadFile reads the trace of a test, of which nothing may be missing, and compares it.
 func ReadFile(tb testing.TB, path string) *Trace {
 	tb.Helper()
+	trace := ReadKilled(tb, path)
+	if trace.Cut != 0 {
+		tb.Errorf("%d bytes of a packet at the end", trace.Cut)
+	}
+	return trace
+}
+
+// ReadKilled reads the trace of a process that was killed, which ends a write in its midst, and compares what it
+// has.
+func ReadKilled(tb testing.TB, path string) *Trace {
+	tb.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
@@ -64,10 +75,7 @@ func ReadFile(tb testing.TB, path string) *Trace {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if trace.Cut != 0 {
-		tb.Errorf("%d bytes of a packet at the end", trace.Cut)
-	}
-	trace.Compare(tb, b)
+	trace.Compare(tb, b[:len(b)-trace.Cut])
 	return trace
 }
 
