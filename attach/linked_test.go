@@ -58,12 +58,12 @@ func TestLinked(t *testing.T) {
 					words = append(words, word)
 				}
 				got = append(got, strings.Join(words, " "))
-				names := strings.Fields(functions(ev.Stack))
-				if stripped {
-					if len(ev.Stack.PCs) < 3 {
-						t.Errorf("%s has a stack of %d frames", ev.Name, len(ev.Stack.PCs))
-					}
-				} else if len(names) < 3 || !slices.Equal(names[:3], []string{"inner", "outer", "main"}) {
+				if len(ev.Stack.PCs) < 3 {
+					t.Errorf("%s has a stack of %d frames", ev.Name, len(ev.Stack.PCs))
+					continue
+				}
+				ev.Stack.PCs = ev.Stack.PCs[:3] // what calls main is in libc, whose debug file is large
+				if names := functions(ev.Stack); !stripped && names != "inner outer main" {
 					t.Errorf("%s has the stack %q", ev.Name, names)
 				}
 			}
