@@ -302,15 +302,15 @@ func (m mixture) checkValues(t *testing.T, a *attach.Aggregate) {
 		if v.Cmp(greatest) > 0 {
 			greatest = v
 		}
+		bound := new(big.Int)
 		switch v.Sign() {
-		case -1:
-			buckets["-Inf"]++
-		case 0:
-			buckets["0"]++
-		default:
-			f, _ := new(big.Float).SetInt(new(big.Int).Lsh(big.NewInt(1), uint(v.BitLen()-1))).Float64()
-			buckets[fmt.Sprint(f)]++
+		case -1: // from -4 to less than -2
+			bound.Lsh(big.NewInt(-1), uint(new(big.Int).Not(v).BitLen()))
+		case 1:
+			bound.Lsh(big.NewInt(1), uint(v.BitLen()-1))
 		}
+		f, _ := new(big.Float).SetInt(bound).Float64()
+		buckets[fmt.Sprint(f)]++
 	}
 	sum.Mod(sum, new(big.Int).Lsh(big.NewInt(1), 64)) // sums wrap around
 	if !most.has(sum) {
