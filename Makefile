@@ -59,11 +59,11 @@ test: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
 test: tools
 	$(GO) list $(TOOLS) -export ./... >/dev/null
 	$(GO) build $(TOOLS) -o $(SDTTRACE) ./cmd/sdttrace
-	timeout 40m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-receiver test-dlopen fuzz FUZZTIME=2000x
+	timeout 60m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-receiver test-dlopen fuzz FUZZTIME=2000x
 
 # check vets what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,
 # which are more than the inputs that it gets there.
-TEST = $(GO) test $(TOOLS) -vet off -timeout 30m
+TEST = $(GO) test $(TOOLS) -vet off -timeout 50m
 PLAIN = $(shell ci/plain)
 
 # The packages that take longest begin. The programs that attach's tests trace run without the race detector.

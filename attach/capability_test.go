@@ -189,6 +189,11 @@ var needMore = map[string]string{
 	"TestRedZone":              "looks at the traced program; TestC does",
 	"TestViewsDoNotAllocate":   "counts allocations of this process",
 	"TestFlood":                "is about speed",
+	"TestLinked":               "is about what linkers write; TestC traces such a program",
+	"TestCloseMeanwhile":       "closes sessions at every moment; each other test closes one",
+	"TestSwitchesOfStacks":     "is about what a program does; TestCoroutineReturns has a part of it",
+	"TestEndedProcesses":       "is about processes that end; TestStackOfGo and others have some",
+	"TestGoReturns":            "is about code; TestFunctionsGo has some",
 }
 
 // TestSuiteUnprivileged runs the other tests once more, as nobody with the two

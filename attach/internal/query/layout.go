@@ -54,7 +54,7 @@ func (l *Layout) defaultGroups() int {
 
 // sharedBytes is the total size of groups, on all CPUs, beyond which CPUs share
 // them.
-const sharedBytes = 64 << 20
+const sharedBytes = 96 << 20
 
 // Shared reports whether the CPUs share the groups. With groups of their own,
 // CPUs do not wait for each other, but the kernel keeps room for each group on
