@@ -7,7 +7,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/internal/kernel"
@@ -65,7 +64,7 @@ func newBuilder(pid int, counters *ebpf.Map) (*builder, error) {
 	}
 	st := info.Sys().(*syscall.Stat_t)
 	b := &builder{pid: pid, namespace: [2]uint64{kernelDevice(st.Dev), st.Ino}, counters: counters, offset: map[string]int32{}}
-	types, err := btf.LoadKernelSpec()
+	types, err := kernel.Types()
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's types: %w: %w", err, ebpf.ErrNotSupported)
 	}

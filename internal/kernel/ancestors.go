@@ -5,7 +5,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 )
 
 // maxAncestors is more than the ancestors that a process has.
@@ -14,7 +13,7 @@ const maxAncestors = 64
 // Ancestors returns the ids of this process and of all that it descends from, as the kernel numbers
 // them in the initial PID namespace, which /proc may not show. The last one is init.
 func Ancestors() (ids []uint32, err error) {
-	types, err := btf.LoadKernelSpec()
+	types, err := Types()
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type CallFunctions struct {
 
 // FindCallFunctions returns them; the error wraps ebpf.ErrNotSupported if the kernel lacks them.
 func FindCallFunctions() (f CallFunctions, err error) {
-	types, err := btf.LoadKernelSpec()
+	types, err := Types()
 	if err != nil {
 		return f, err
 	}

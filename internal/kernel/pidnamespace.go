@@ -89,7 +89,7 @@ type nestedPIDs struct {
 // findNestedPIDs looks up the kernel's structs, and asks for the level of this
 // process's namespace.
 func findNestedPIDs() (*nestedPIDs, error) {
-	types, err := btf.LoadKernelSpec()
+	types, err := Types()
 	if err != nil {
 		return nil, err
 	}

@@ -6,14 +6,13 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 )
 
 // taskOffsets returns the offsets in the kernel's struct task_struct that lead to
 // the start time of a process.
 var taskOffsets = sync.OnceValues(func() (o struct{ leader, start int16 }, err error) {
-	types, err := btf.LoadKernelSpec()
+	types, err := Types()
 	if err != nil {
 		return o, err
 	}

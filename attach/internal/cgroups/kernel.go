@@ -53,7 +53,7 @@ func controller() int {
 
 // newLayout reads the kernel's types.
 func newLayout(v1 int) (*layout, error) {
-	types, err := btf.LoadKernelSpec()
+	types, err := kernel.Types()
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's types, to name control groups: %w", err)
 	}

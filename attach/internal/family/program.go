@@ -5,7 +5,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/btf"
 
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/internal/kernel"
@@ -33,7 +32,7 @@ type builder struct {
 
 func newBuilder(table, ends *ebpf.Map) (*builder, error) {
 	b := &builder{table: table, ends: ends, namespace: kernel.OwnPIDNamespace(), lifetimes: kernel.StartTimes.Require() == nil, at: map[string]int32{}}
-	types, err := btf.LoadKernelSpec()
+	types, err := kernel.Types()
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's types, to follow children: %w", err)
 	}

@@ -74,7 +74,7 @@ var manyFunctions = [...]kernel.Feature{
 // tryFunctions attaches to a function that exists for tests of BPF (net/bpf/test_run.c): that the
 // program can be loaded proves nothing.
 func tryFunctions(w When) error {
-	types, err := btf.LoadKernelSpec()
+	types, err := kernel.Types()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/cgroups"
@@ -119,7 +118,7 @@ func newSelection(o *Selecting) (_ *selection, err error) {
 			return nil, &SelectionError{"Exe", err}
 		}
 	}
-	types, err := btf.LoadKernelSpec()
+	types, err := kernel.Types()
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's types, to select processes: %w", err)
 	}

@@ -93,7 +93,7 @@ type inodeContext struct{ Address, Shift uint64 }
 // newInodeProgram loads a program that returns vma->vm_file->f_inode of the
 // current task's memory at an address.
 func newInodeProgram() (*ebpf.Program, error) {
-	types, err := btf.LoadKernelSpec()
+	types, err := kernel.Types()
 	if err != nil {
 		return nil, err
 	}
