@@ -18,6 +18,9 @@ const (
 	maxUses = 4
 	// mostText is a cost at which sums and products stop.
 	mostText = 1 << 30
+	// MostNames is what the provider and the name of a traced probe may take, see [NameText].
+	// Names of functions are names of C++ and Rust as well, and may be long templates.
+	MostNames = 4 << 10
 	// errText is what the reason of a value takes beside its path, faultText that of memory
 	// that was not readable, and noteText that of arguments that are left out.
 	errText   = 36

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -95,6 +96,9 @@ type schemaKey struct {
 // condition does not fit the probe.
 func (b *Binder) bind(s *site.Site) (*Schema, error) {
 	p := &s.Probe
+	if text := shape.NameText(p.Provider) + shape.NameText(p.Name); text > shape.MostNames {
+		return nil, fmt.Errorf("its name, which each event would repeat, takes %d bytes of text: more than %d", text, shape.MostNames)
+	}
 	key := schemaKey{path: s.Path, kind: p.Kind, atRET: p.AtRET, args: p.Args, carrier: s.Carrier, local: s.Local, recorded: s.Recorded, tolerant: b.tolerant, caller: b.callerOf(s), source: p.Source, casts: b.castTypes(p)}
 	if p.Target != nil {
 		key.path, key.convention = "", p.Target.Convention
