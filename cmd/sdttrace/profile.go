@@ -213,11 +213,7 @@ func (d *profiling) write(stdout io.Writer, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = output.Error(write(file))
-	if failed := file.Close(); failed != nil {
-		err = errors.Join(err, fmt.Errorf("write the profile: %w", failed))
-	}
-	return err
+	return output.Whole(file, output.Error(write(file)))
 }
 
 // ofHeap reports whether all probes are allocations.

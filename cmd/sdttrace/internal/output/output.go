@@ -61,8 +61,8 @@ func (o *Files) openPipe(ctx context.Context, path string, stderr io.Writer) err
 	}
 }
 
-// Whole closes an output that nobody can read unless all of it was written, and removes the file if
-// err says that it was not.
+// Whole closes an output that nobody can read unless all of it was written, or that would mislead its
+// readers, and removes the file if err says that it was not.
 func Whole(out io.Closer, err error) error {
 	err = cmp.Or(err, Error(out.Close()))
 	file, ok := out.(*os.File)
