@@ -26,9 +26,9 @@ var listVerb = verb{
 	short: "List the probes of processes, and who watches them",
 	about: `list prints the probes that processes have mapped: a line for each provider if there are
 several, then the probes; on a terminal, providers with over 100 have to be asked for. "4711 +5"
-are six processes with the probe in the same file and state; --json has each. WATCHED is how
-many of a provider's probes somebody watches, TRACERS how many tracers watch a probe, where a
-semaphore counts them, SITE the state of the site (clean; int3, a breakpoint; call, faster), BY
+are six processes with the probe in the same file and state, "clean +2" three sites; --json has
+each. WATCHED is how many of a provider's probes somebody watches, TRACERS how many tracers watch
+a probe, where a semaphore counts them, SITE the state (clean; int3, a breakpoint; call, faster), BY
 who watches: the processes that hold BPF links or perf events, "tracefs" for an event that is
 enabled in uprobe_events, with its name, "shared-memory" for a tracer without privileges, and
 "recorder" for the process's flight recorder, which is not counted. "?" marks a process that has

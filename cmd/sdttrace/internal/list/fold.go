@@ -18,9 +18,11 @@ type row struct {
 	*Probe // the first
 	pids   []int
 	comms  []string
+	alike  int // how many more sites of the probe look the same
 }
 
-// folded returns the rows of the list, sorted by provider.
+// folded returns the rows of the list, sorted by provider. Sites of a probe that look the same in the
+// same processes are one row.
 func (l *List) folded() []*row {
 	type same struct {
 		provider, name, path, args, state, reason, watched, by string
@@ -46,8 +48,35 @@ func (l *List) folded() []*row {
 			r.comms = append(r.comms, p.Comm)
 		}
 	}
+	rows = l.sites(rows)
 	slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(a.Provider, b.Provider) })
 	return rows
+}
+
+// sites makes one row of those in which the text shows the same.
+func (l *List) sites(rows []*row) []*row {
+	first := map[string]*row{}
+	return slices.DeleteFunc(rows, func(r *row) bool {
+		shown := slices.Concat(r.comms, []string{r.Provider, r.Name, r.watchedBy(), r.site(), r.By(), r.Path})
+		if l.Verbose {
+			shown = append(shown, r.declared(), r.Reason)
+		}
+		key := fmt.Sprintf("%d %q", r.pids, shown)
+		if first[key] == nil {
+			first[key] = r
+			return false
+		}
+		first[key].alike++
+		return true
+	})
+}
+
+// site returns the state of the site, with "!" if sdttrace does not attach to it.
+func (r *row) site() string {
+	if r.Reason != "" && r.State != stateDeclared {
+		return r.State + "!"
+	}
+	return r.State
 }
 
 // maxShown is how many probes of a provider a terminal shows beside others', unless they were asked for.

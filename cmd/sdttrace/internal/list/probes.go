@@ -257,15 +257,12 @@ func (l *List) Text(w io.Writer) error {
 		{name: "TRACERS"}, {name: "SITE"}, {name: "BY", least: 6, end: true}, {name: "PATH", least: 12, end: true, drop: true, below: l.Verbose},
 	}}
 	for _, r := range rows {
-		state, path := r.State, printable.String(r.Path)
-		if r.Reason != "" && state != stateDeclared {
-			state += "!"
-		}
+		path := printable.String(r.Path)
 		if r.Reason != "" && l.Verbose {
 			path += " (refused: " + printable.String(r.Reason) + ")"
 		}
 		t.rows = append(t.rows, []string{
-			r.processes(), named(r.comms), printable.String(r.Provider) + ":" + printable.String(r.Name), r.declared(), r.watchedBy(), state, r.By(), path,
+			r.processes(), named(r.comms), printable.String(r.Provider) + ":" + printable.String(r.Name), r.declared(), r.watchedBy(), andMore(r.site(), r.alike), r.By(), path,
 		})
 	}
 	if !l.Verbose {

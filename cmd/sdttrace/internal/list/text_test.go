@@ -91,6 +91,34 @@ func TestDeclaredFolded(t *testing.T) {
 	}
 }
 
+// TestSitesFolded checks that sites of a probe that look the same are one row, and others are not.
+func TestSitesFolded(t *testing.T) {
+	of := func(pid int, offset uint64, state, args string) Probe {
+		return Probe{PID: pid, Comm: "shop", Provider: "shop", Name: "order", Path: "/shop", State: state, Args: args, offset: offset}
+	}
+	l := List{Probes: []Probe{
+		of(21, 8, "clean", "4@%eax"), of(21, 9, "clean", "4@%ebx"), of(21, 10, "int3", "4@%eax"), of(21, 11, "clean", "4@%eax"),
+		of(22, 8, "clean", "4@%eax"), of(22, 9, "clean", "4@%ebx"), of(22, 10, "int3", "4@%eax"), of(22, 11, "clean", "4@%eax"),
+		of(23, 11, "clean", "4@%eax"),
+	}}
+	for _, want := range []string{`PID    COMM  PROBE       TRACERS  SITE      BY  PATH
+21 +1  shop  shop:order  -        clean +1  -   /shop
+21 +1  shop  shop:order  -        int3      ?   /shop
+21 +2  shop  shop:order  -        clean     -   /shop
+`, `PID    COMM  PROBE       ARGUMENTS  TRACERS  SITE   BY  PATH
+21 +1  shop  shop:order  4@%eax     -        clean  -   /shop
+21 +1  shop  shop:order  4@%ebx     -        clean  -   /shop
+21 +1  shop  shop:order  4@%eax     -        int3   ?   /shop
+21 +2  shop  shop:order  4@%eax     -        clean  -   /shop
+`} {
+		var got strings.Builder
+		if err := l.Text(&got); err != nil || got.String() != want {
+			t.Errorf("-v %t: %v, it prints\n%swant\n%s", l.Verbose, err, &got, want)
+		}
+		l.Verbose = true
+	}
+}
+
 // TestTextFits checks that no line is wider than a terminal, that probes keep their names, and that
 // what -v shows is whole.
 func TestTextFits(t *testing.T) {
