@@ -122,11 +122,17 @@ var reasons = []struct {
 // wild finds a pattern of a condition with '?' or '[', which have a meaning in patterns of probes.
 var wild = regexp.MustCompile(`~\s*("([^"\\]|\\.)*[?[]|'([^'\\]|\\.)*[?[])`)
 
+// equal finds a text with '*' that a condition compares as it is.
+var equal = regexp.MustCompile(`[^!<>]==?\s*("([^"\\]|\\.)*\*|'([^'\\]|\\.)*\*)`)
+
 // stars says what is special in the patterns of a condition that may have been written for another
 // meaning, "" for others.
 func stars(condition string) string {
-	if wild.MatchString(condition) {
+	switch {
+	case wild.MatchString(condition):
 		return "; in its patterns only * is special, and ? and [ are themselves, as in sql(query)"
+	case equal.MatchString(condition):
+		return "; == compares * as it is, and ~ takes it for any characters"
 	}
 	return ""
 }

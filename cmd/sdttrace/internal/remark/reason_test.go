@@ -40,6 +40,7 @@ func TestWhy(t *testing.T) {
 		{"events", seen{stats: attach.Stats{Fired: 2, Received: 1, Filtered: 1}, plan: one}, remark.Asked{Where: "n > 1", Sample: 2}, ""},
 		{"where", seen{stats: filtered, plan: one}, remark.Asked{Where: "n > 1"}, "n > 1 held for none of 9 events"},
 		{"pattern", seen{stats: filtered, plan: one}, remark.Asked{Where: `path ~ "/item/l?mp"`}, `path ~ "/item/l?mp" held for none of 9 events; in its patterns only * is special`},
+		{"equal pattern", seen{stats: filtered, plan: one}, remark.Asked{Where: `n > 1 && class == "Work*"`}, `n > 1 && class == "Work*" held for none of 9 events; == compares * as it is, and ~ takes it for any characters`},
 		{"snapshot's pattern", seen{stats: attach.Stats{Fired: 9, Received: 9}, plan: one}, remark.Asked{On: `path ~ "?x*"`}, `no snapshot: path ~ "?x*" held for none of 9 events; in its patterns`},
 		{"sample", seen{stats: filtered, plan: one}, remark.Asked{Sample: 100}, "--sample 100 left out all of 9 events"},
 		{"where and sample", seen{stats: filtered, plan: one}, remark.Asked{Where: "n > 1", Sample: 100}, "n > 1 held for none of 9 events, or --sample 100"},
