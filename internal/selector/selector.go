@@ -87,7 +87,11 @@ func parse(s string) (sel Selector, err error) {
 		name := lastColon(s)
 		if name < 0 {
 			all := ""
-			if provider.MatchString(s) {
+			switch {
+			case !provider.MatchString(s):
+			case strings.Contains(s, "__"): // as names of probes have it
+				all = fmt.Sprintf("; probes of this name, of any provider, are '*:%s'", s)
+			default:
 				all = fmt.Sprintf("; all probes of a provider of this name are '%s:*'", s)
 			}
 			return sel, fmt.Errorf("want [PATH:]PROVIDER:NAME, with '*' for any: there is no ':'%s", all)

@@ -180,6 +180,7 @@ func TestErrors(t *testing.T) {
 	for selector, want := range map[string]string{
 		"":                "there is no ':'",
 		"abc":             "there is no ':'; all probes of a provider of this name are 'abc:*'",
+		"query__start":    "there is no ':'; probes of this name, of any provider, are '*:query__start'",
 		"./abc":           "there is no ':'",
 		":n":              "the provider is empty",
 		"p:":              "the name is empty",
