@@ -286,17 +286,42 @@ func (d *Search) noFunction(s *selector.Selector) string {
 		return fmt.Sprintf(", where there are %d other functions", functions)
 	case objects > 0:
 		return ", where there are no symbols of functions"
-	case literal && !strings.Contains(path, "/") && len(d.procs.PIDs) == 0 && d.Members == nil:
+	case literal && !strings.Contains(path, "/") && len(d.procs.PIDs) > 0:
+		files := slices.Collect(d.mappedFiles)
+		if len(files) == 0 { // a command has ended
+			return nearest(library.Like(path))
+		}
+		return nearest(library.Nearest(path, slices.Values(files)))
+	case literal && !strings.Contains(path, "/") && d.Members == nil:
 		if _, err := procfs.Stat(path); err == nil {
 			return "; for the file in this directory write " + selector.Shell("./"+selector.QuotePath(path))
 		}
-		near := ""
-		if like := library.Like(path); like != "" {
-			near = fmt.Sprintf("; the nearest is %s (%s)", filepath.Base(like), like)
-		}
-		return notInstalled + near
+		return notInstalled + nearest(library.Like(path))
 	}
 	return ""
+}
+
+// nearest names the file that a name may mean, if there is one.
+func nearest(path string) string {
+	if path == "" {
+		return ""
+	}
+	return fmt.Sprintf("; the nearest is %s (%s)", filepath.Base(path), path)
+}
+
+// mappedFiles yields the paths of what the processes have mapped. One that has ended has nothing.
+func (d *Search) mappedFiles(yield func(path string) bool) {
+	for _, pid := range d.procs.PIDs {
+		maps, err := procfs.Maps(pid)
+		if err != nil {
+			continue
+		}
+		for _, o := range procfs.Objects(pid, maps) {
+			if !yield(o.Path) {
+				return
+			}
+		}
+	}
 }
 
 // declared names a process that has declared what a selector names, and has not loaded it,

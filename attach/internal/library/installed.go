@@ -62,21 +62,33 @@ func (c *linkerCache) libraries(name string) []string {
 	return inDirectories(name)
 }
 
-// Like returns the path of the library that a name which is not installed may mean, as "c" and
-// "libc" mean libc.so.6; "" if there is none.
+// Like returns the path of the installed library that a name which is not installed may mean; "" if
+// there is none.
 func Like(name string) string {
 	cache, err := os.ReadFile("/etc/ld.so.cache")
 	if err != nil {
 		return ""
 	}
+	return Nearest(name, func(yield func(string) bool) {
+		for _, path := range cached(cache) {
+			if !yield(string(path)) {
+				return
+			}
+		}
+	})
+}
+
+// Nearest returns the first of the paths of files that a name may mean, as "c" and "libc" mean
+// libc.so.6; "" if there is none.
+func Nearest(name string, files iter.Seq[string]) string {
 	stem := func(library string) string {
 		stem, _, _ := strings.Cut(strings.TrimPrefix(library, "lib"), ".")
 		return stem
 	}
 	paths := map[string]string{}
-	for library, path := range cached(cache) {
-		if paths[stem(string(library))] == "" {
-			paths[stem(string(library))] = string(path)
+	for path := range files {
+		if library := stem(filepath.Base(path)); paths[library] == "" {
+			paths[library] = path
 		}
 	}
 	if path := paths[stem(name)]; path != "" || len(stem(name)) < 3 {
