@@ -132,6 +132,10 @@ func (d *latencies) open(ctx context.Context, probes []string, opts *attach.Opti
 	opts = opts.Restricted(where)
 	d.key = d.meanings.Keys(d.key, []string{d.start, d.end})
 	if d.slower.Given {
+		if d.looked != "" && len(d.fields)+len(opts.Args) == 0 && strings.HasPrefix(d.end, "uprobe:") {
+			plain := *opts // nobody has named this function, or asked for what it is called with
+			plain.Args, opts = []string{"none"}, &plain
+		}
 		p, err := attach.OpenPairs(ctx, d.start, d.end, &attach.PairOptions{Key: d.key, Flat: d.flat, Slower: d.slower.Duration, RingSize: d.events.RingSize, MaxString: d.events.MaxString, Groups: d.fields.Groups()}, opts)
 		if err != nil {
 			return nil, nil, err

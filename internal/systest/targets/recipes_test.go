@@ -178,7 +178,7 @@ func TestRecipes(t *testing.T) {
 	k.cook("page postgresql", 0, "", extended)
 	k.cook("latency postgresql", 0, "", extended, `^ *20 .* "SELECT abalance FROM pgbench_accounts WHERE aid = \$1"$`)
 	k.cook("--slower 50ms", 0, "", func() { p.client("psql", "-qX", "-c", "select pg_sleep(0.1)") },
-		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\dms|\d+(\.\d+)?s) postgresql:statement__status status="select pg_sleep\(0.1\)" -> uprobe:postgres:pgstat_report_activity `)
+		`^[0-9:.]+ postgres/\d+ latency=([1-9]\d\dms|\d+(\.\d+)?s) postgresql:statement__status status="select pg_sleep\(0.1\)" -> uprobe:postgres:pgstat_report_activity$`)
 	k.cook("sql(status)", 0, "", extended, `^ *20 .* "END"$`)
 	k.cook("transaction__abort", 0, "", func() { p.client("psql", "-qX", "-f", failing) },
 		`^[0-9:.]+ postgres/\d+ latency=\S+ postgresql:statement__status status="select 1/0;" -> postgresql:transaction__abort `)
