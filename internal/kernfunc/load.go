@@ -12,8 +12,41 @@ import (
 // tracefs has the paths at which tracefs is mounted.
 var tracefs = []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}
 
-// Load returns the table of the running kernel, read once in a process.
-var Load = sync.OnceValues(load)
+// kept is the table that was read last, or the error, with the modules that the kernel had then.
+var kept struct {
+	sync.Mutex
+	modules string
+	table   *Table
+	err     error
+}
+
+// Load returns the table of the running kernel, read once in a process for as long as the kernel has the same modules.
+func Load() (*Table, error) {
+	kept.Lock()
+	defer kept.Unlock()
+	modules := loadedModules("/proc/modules")
+	if kept.table == nil && kept.err == nil || kept.modules != modules {
+		kept.modules = modules
+		kept.table, kept.err = load()
+	}
+	return kept.table, kept.err
+}
+
+// loadedModules returns the names, sizes and addresses of the kernel's modules; "" if the file, as a kernel without modules
+// has none, cannot be read.
+func loadedModules(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	var all strings.Builder
+	for line := range strings.Lines(string(b)) { // NAME SIZE USERS USED-BY STATE ADDRESS: users come and go
+		if fields := strings.Fields(line); len(fields) >= 6 {
+			fmt.Fprintln(&all, fields[0], fields[1], fields[4], fields[5])
+		}
+	}
+	return all.String()
+}
 
 func load() (*Table, error) {
 	symbols, err := os.Open("/proc/kallsyms")
