@@ -27,7 +27,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("kernels", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	update := flags.Bool("update", false, "write KERNELS.md")
-	limit := flags.Duration("timeout", 35*time.Minute, "kill a machine that runs longer")
+	limit := flags.Duration("timeout", 60*time.Minute, "kill a machine that runs longer")
 	atATime := flags.Int("p", 4, "machines that run at a time: each has one thread, which waits for a third of its time")
 	cpus := flags.Int("cpus", 2, "processors of a machine; with another number, leave KERNELS.md alone")
 	only := flags.String("only", "", "run the tests of these packages, or of yama=LEVEL, separated by commas, and leave KERNELS.md alone")
