@@ -12,12 +12,11 @@ import (
 // tracefs has the paths at which tracefs is mounted.
 var tracefs = []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"}
 
-// kept is the table that was read last, or the error, with the modules that the kernel had then.
+// kept is the table that was read last, with the modules that the kernel had then.
 var kept struct {
 	sync.Mutex
 	modules string
 	table   *Table
-	err     error
 }
 
 // Load returns the table of the running kernel, read once in a process for as long as the kernel has the same modules.
@@ -25,11 +24,12 @@ func Load() (*Table, error) {
 	kept.Lock()
 	defer kept.Unlock()
 	modules := loadedModules("/proc/modules")
-	if kept.table == nil && kept.err == nil || kept.modules != modules {
-		kept.modules = modules
-		kept.table, kept.err = load()
+	if kept.table != nil && kept.modules == modules {
+		return kept.table, nil
 	}
-	return kept.table, kept.err
+	table, err := load()
+	kept.modules, kept.table = modules, table
+	return table, err
 }
 
 // loadedModules returns the names, sizes and addresses of the kernel's modules; "" if the file, as a kernel without modules
