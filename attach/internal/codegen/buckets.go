@@ -10,10 +10,10 @@ import (
 // divisions put the index of a value's bucket of a histogram into R2. They change R0, R1, R3 and
 // regValue.
 var divisions = [query.Divisions]func(*generator, *query.Aggregate){
-	query.ByPowers:   fractionBucket(0),
-	query.ByHalves:   fractionBucket(1),
-	query.ByQuarters: fractionBucket(2),
-	query.ByEighths:  fractionBucket(3),
+	query.ByPowers:   byFractions(0),
+	query.ByHalves:   byFractions(1),
+	query.ByQuarters: byFractions(2),
+	query.ByEighths:  byFractions(3),
 	query.ByBounds:   func(g *generator, agg *query.Aggregate) { g.searchBucket(&agg.Value, agg.Wanted.Bounds) },
 }
 
@@ -84,12 +84,13 @@ func (g *generator) powerRank(in *query.Input) {
 	g.label(done)
 }
 
-// fractionBucket returns the division with 2^scale parts of each power of two: it compares the mantissa
-// with the borders, after powerRank has found the power.
-func fractionBucket(scale int) func(*generator, *query.Aggregate) {
+// byFractions returns the division with 2^scale parts of each power of two.
+func byFractions(scale int) func(*generator, *query.Aggregate) {
 	return func(g *generator, agg *query.Aggregate) { g.fractionBucket(&agg.Value, scale) }
 }
 
+// fractionBucket puts the index of the value's bucket into R2: powerRank finds the power, and fraction its
+// part. It changes R0, R1, R3 and regValue.
 func (g *generator) fractionBucket(in *query.Input, scale int) {
 	if scale > 0 {
 		g.emit(asm.Mov.Reg(asm.R0, regValue)) // which powerRank leaves alone

@@ -9,8 +9,8 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// FirstPower is the power with which the powers of two of floating-point numbers begin; those of
-// integers begin with 0. There are floatPowers, and the last has no end.
+// Floating-point numbers have floatPowers powers of two, from 2^FirstPower on, and the last has no end.
+// Integers begin with 2^0.
 const (
 	FirstPower  = -32
 	floatPowers = 88

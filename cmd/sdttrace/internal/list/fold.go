@@ -53,7 +53,7 @@ func (l *List) folded() []*row {
 	return rows
 }
 
-// sites makes one row of those in which the text shows the same.
+// sites joins the rows that look the same in the text.
 func (l *List) sites(rows []*row) []*row {
 	first := map[string]*row{}
 	return slices.DeleteFunc(rows, func(r *row) bool {
