@@ -12,7 +12,7 @@ import (
 // awaitSites waits until a session has attached to n sites.
 func awaitSites(t *testing.T, plan func() attach.Plan, n int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); plan().Attached() < n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); plan().Attached() < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("attached %d sites, want %d: %+v", plan().Attached(), n, plan())
 		}
@@ -42,7 +42,7 @@ func newest(t *testing.T, s attach.Tracer, n int) attach.Plan {
 // sites that it has left.
 func awaitKnown(t *testing.T, s *attach.Session, n int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		known := found(t, s)
 		if known >= n {
 			return
@@ -62,7 +62,7 @@ func awaitLeft(t *testing.T, s interface {
 	Leaving() int
 }, rescan func()) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); len(s.Plan()) > 0 || s.Leaving() > 0; rescan() {
+	for end := time.Now().Add(5 * time.Minute); len(s.Plan()) > 0 || s.Leaving() > 0; rescan() {
 		if time.Now().After(end) {
 			t.Fatalf("%d sites that nobody has any more are in the plan, and %d numbers are not free: %+v", len(s.Plan()), s.Leaving(), s.Plan())
 		}

@@ -164,7 +164,7 @@ func TestRescan(t *testing.T) {
 		t.Errorf("events %+v, want one", events)
 	}
 	cancel()
-	for end := time.Now().Add(time.Minute); len(c.Plan("any")) > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); len(c.Plan("any")) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("still attached after the context is done")
 		}

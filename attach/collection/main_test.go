@@ -79,10 +79,11 @@ func needPrivileges(t testing.TB, err error) {
 	}
 }
 
-// awaitSites waits until a program is attached to n sites.
+// awaitSites waits until a program is attached to n sites. An unmapped file takes two looks, each of which
+// an emulated machine takes so long for that the next is due after half a minute.
 func awaitSites(t testing.TB, c *collection.Collection, program string, n int) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); c.Plan(program).Attached() != n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); c.Plan(program).Attached() != n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s is attached to %d sites, want %d: %+v", program, c.Plan(program).Attached(), n, c.Plan(program))
 		}
