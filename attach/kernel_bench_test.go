@@ -1,8 +1,8 @@
 package attach_test
 
 import (
-	"bytes"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -253,8 +253,8 @@ func BenchmarkKernelEvent(b *testing.B) {
 	b.Run("latency", func(b *testing.B) { ratio(b, []string{"call", "map"}, during(latency()), during(latency("tid"))) })
 }
 
-// BenchmarkKernelTable compares what the table of functions takes of a processor with a copy of
-// /proc/kallsyms, of which it is made.
+// BenchmarkKernelTable compares what the table of functions takes of a processor, and the one that another process has
+// kept, with a copy of /proc/kallsyms, of which it is made.
 func BenchmarkKernelTable(b *testing.B) {
 	needs.Kprobes(b)
 	processor := func(do func() error) func() time.Duration {
@@ -269,24 +269,22 @@ func BenchmarkKernelTable(b *testing.B) {
 		}
 	}
 	var table *kernfunc.Table
-	ratio(b, []string{"table", "kallsyms"}, processor(func() (err error) {
-		available, err := os.ReadFile("/sys/kernel/tracing/available_filter_functions_addrs")
-		addresses := err == nil
-		if !addresses {
-			if available, err = os.ReadFile("/sys/kernel/tracing/available_filter_functions"); err != nil {
-				return err
-			}
-		}
-		symbols, err := os.ReadFile("/proc/kallsyms")
-		if err != nil {
-			return err
-		}
-		table, err = kernfunc.New(bytes.NewReader(available), bytes.NewReader(symbols), addresses)
+	kept := filepath.Join(b.TempDir(), "kernel")
+	shared := processor(func() (err error) {
+		table, err = kernfunc.Shared(kept)
 		return err
-	}), processor(func() error {
+	})
+	shared() // and keeps it
+	read := processor(func() (err error) {
+		table, err = kernfunc.Read()
+		return err
+	})
+	copied := processor(func() error {
 		_, err := os.ReadFile("/proc/kallsyms")
 		return err
-	}))
+	})
+	ratio(b, []string{"table", "kallsyms", "kept"}, read, copied, shared)
+	read()
 	runtime.GC()
 	var with, without runtime.MemStats
 	runtime.ReadMemStats(&with)

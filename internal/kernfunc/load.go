@@ -20,35 +20,41 @@ var kept struct {
 }
 
 // Load returns the table of the running kernel, read once in a process for as long as the kernel has the same modules.
+// Root's processes share it.
 func Load() (*Table, error) {
 	kept.Lock()
 	defer kept.Unlock()
-	modules := loadedModules("/proc/modules")
+	modules, _ := loadedModules("/proc/modules") // which a kernel without modules does not have
 	if kept.table != nil && kept.modules == modules {
 		return kept.table, nil
 	}
-	table, err := load()
+	table, err := Shared(sharedIn)
+	if err == nil {
+		table.types = &typeFiles{dir: "/sys/kernel/btf"}
+	}
 	kept.modules, kept.table = modules, table
 	return table, err
 }
 
-// loadedModules returns the names, sizes and addresses of the kernel's modules; "" if the file, as a kernel without modules
-// has none, cannot be read.
-func loadedModules(path string) string {
+// loadedModules returns a line for each of the kernel's modules: its name, size, state and address.
+func loadedModules(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	var all strings.Builder
 	for line := range strings.Lines(string(b)) { // NAME SIZE USERS USED-BY STATE ADDRESS: users come and go
-		if fields := strings.Fields(line); len(fields) >= 6 {
-			fmt.Fprintln(&all, fields[0], fields[1], fields[4], fields[5])
+		fields := strings.Fields(line)
+		if len(fields) < 6 {
+			return "", fmt.Errorf("%s has a line that is not understood: %q", path, line)
 		}
+		fmt.Fprintln(&all, fields[0], fields[1], fields[4], fields[5])
 	}
-	return all.String()
+	return all.String(), nil
 }
 
-func load() (*Table, error) {
+// Read reads the table of the running kernel, without types.
+func Read() (*Table, error) {
 	symbols, err := os.Open("/proc/kallsyms")
 	if err != nil {
 		return nil, err
@@ -63,7 +69,6 @@ func load() (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's functions: %w", err)
 	}
-	t.types = &typeFiles{dir: "/sys/kernel/btf"}
 	return t, nil
 }
 

@@ -1,6 +1,7 @@
 package kernfunc
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,7 +15,11 @@ func TestLoadedModules(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return loadedModules(path)
+		modules, err := loadedModules(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return modules
 	}
 	both := read(loop + ext4)
 	if again := read("loop 40960 3 - Live 0xffffffffc0a00000\n" + ext4); again != both {
@@ -25,7 +30,7 @@ func TestLoadedModules(t *testing.T) {
 			t.Errorf("%q is as %q", other, loop+ext4)
 		}
 	}
-	if got := loadedModules(filepath.Join(t.TempDir(), "none")); got != "" {
-		t.Errorf("%q without the file", got)
+	if got, err := loadedModules(filepath.Join(t.TempDir(), "none")); got != "" || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%q without the file, error %v", got, err)
 	}
 }

@@ -64,7 +64,7 @@ internal/rendezvous: internal/record internal/ring internal/sys notes
 internal/owned: internal/sys
 provider: elfgen internal/await internal/btfgen internal/owned internal/record internal/rendezvous internal/ring internal/stub internal/sys internal/tap notes
 provider/providertest: event/args internal/btfgen internal/record internal/spelling internal/tap notes provider
-internal/kernfunc: internal/spelling notes prototype reader
+internal/kernfunc: internal/owned internal/spelling notes prototype reader
 internal/tracepoint: internal/privilege notes reader
 internal/typed: prototype reader
 symbols/internal/dwarfop
