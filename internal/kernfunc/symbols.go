@@ -80,8 +80,9 @@ func readSymbols(r io.Reader) (*symbols, error) {
 }
 
 // cutHex cuts a number in hexadecimal from the beginning of a line.
-func cutHex(line []byte) (n uint64, rest []byte, ok bool) {
-	for i, c := range line {
+func cutHex[text string | []byte](line text) (n uint64, rest text, ok bool) {
+	for i := range len(line) {
+		c := line[i]
 		switch {
 		case c >= '0' && c <= '9':
 			c -= '0'
@@ -91,11 +92,11 @@ func cutHex(line []byte) (n uint64, rest []byte, ok bool) {
 			return n, line[i:], i > 0
 		}
 		if i == 16 {
-			return 0, nil, false
+			return 0, rest, false
 		}
 		n = n<<4 | uint64(c)
 	}
-	return 0, nil, false
+	return 0, rest, false
 }
 
 // cutModule cuts "NAME [MODULE]", whose second part only functions of modules have.

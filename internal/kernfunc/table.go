@@ -1,8 +1,6 @@
 package kernfunc
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"io"
 	"slices"
@@ -71,13 +69,16 @@ func New(available, kallsyms io.Reader, withAddresses bool) (*Table, error) {
 	return t, nil
 }
 
-// readAvailable reads "[ADDRESS ]NAME[ [MODULE]]" lines.
+// readAvailable reads "[ADDRESS ]NAME[ [MODULE]]" lines. Names share the text's memory: a string for each would keep the
+// garbage collector busy for as long as there is a table.
 func readAvailable(r io.Reader, withAddresses bool) (entries []entry, err error) {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 1<<16), maxLine)
-	modules := map[string]string{}
-	for in.Scan() {
-		line := in.Bytes()
+	var text strings.Builder
+	if _, err := io.Copy(&text, r); err != nil {
+		return nil, err
+	}
+	entries = make([]entry, 0, strings.Count(text.String(), "\n"))
+	for line := range strings.Lines(text.String()) {
+		line = strings.TrimSuffix(line, "\n")
 		var e entry
 		if withAddresses {
 			address, rest, ok := cutHex(line)
@@ -86,25 +87,17 @@ func readAvailable(r io.Reader, withAddresses bool) (entries []entry, err error)
 			}
 			e.site, line = address, rest[1:]
 		}
-		if bytes.HasPrefix(line, []byte(invalid)) {
+		if strings.HasPrefix(line, invalid) {
 			continue
 		}
-		name, module := cutModule(line)
-		if len(name) == 0 {
+		name, module, _ := strings.Cut(line, "[")
+		e.name, e.module = strings.TrimRight(name, " \t"), cmp.Or(strings.TrimRight(module, "]"), Kernel)
+		if e.name == "" {
 			continue
-		}
-		e.name, e.module = string(name), Kernel
-		if len(module) > 0 {
-			known, ok := modules[string(module)]
-			if !ok {
-				known = string(module)
-				modules[known] = known
-			}
-			e.module = known
 		}
 		entries = append(entries, e)
 	}
-	return entries, in.Err()
+	return entries, nil
 }
 
 // moduleOf returns the module of a symbol.
