@@ -71,7 +71,7 @@ func (t *tracing) checkKernel(plan site.Plan) error {
 	}
 	single := 0
 	for i := range plan {
-		if p := &plan[i].Probe; p.Kind.InKernel() && plan[i].Reason == nil && t.programs.linkTo(p) == link.TrampolineOne {
+		if p := &plan[i].Probe; p.Kind.ByTrampoline() && plan[i].Reason == nil && t.programs.linkTo(p) == link.TrampolineOne {
 			single++
 		}
 	}

@@ -34,6 +34,7 @@ func (t functionTable) find(s *Search) error {
 		}
 	}
 	slices.Sort(kinds)
+	var p reader.Probe // Keep copies it
 	for i := range t.Functions {
 		f := &t.Functions[i]
 		if i%1024 == 0 && s.Interrupted() {
@@ -44,7 +45,7 @@ func (t functionTable) find(s *Search) error {
 		}
 		for _, kind := range kinds {
 			if name := s.nameOf(f, kind); name != "" {
-				p := t.Probe(f, kind, name)
+				p = t.Probe(f, kind, name)
 				s.Keep(&p)
 			}
 		}

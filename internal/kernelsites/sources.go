@@ -41,7 +41,7 @@ type Search struct {
 	// run all the time, or while programs run, and are left out.
 	Matched []bool
 	Hot     []int
-	// Interrupted reports whether results are no longer needed, and Keep gets each site.
+	// Interrupted reports whether results are no longer needed, and Keep gets each site, to copy it.
 	Interrupted func() bool
 	Keep        func(*reader.Probe)
 

@@ -172,7 +172,9 @@ func (g *glob) match(s string) bool {
 		switch {
 		case t < len(g.tokens) && g.tokens[t].star:
 			star, again = t, i
-			t++
+			if t++; t == len(g.tokens) {
+				return true
+			}
 		case t < len(g.tokens) && g.tokens[t].matches(c):
 			t++
 			i += size

@@ -34,7 +34,7 @@ type leftNumbers struct {
 func (n *Numbers) Give(plan site.Plan, schemas []*bind.Schema, groupName func(*reader.Probe) string, shared bool) (numbers, groups []int) {
 	aggregate := groupName != nil
 	if n.of == nil {
-		n.byName, n.of = map[string]int{}, map[discover.Owner][]int{}
+		n.byName, n.of = make(map[string]int, len(plan)), map[discover.Owner][]int{}
 	}
 	numbers = make([]int, len(plan))
 	if aggregate {

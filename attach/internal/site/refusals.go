@@ -49,9 +49,8 @@ func (p Plan) Gone() bool {
 // Name returns the probe's name for people: PROVIDER:NAME, with "uprobe:" or
 // "uretprobe:" before it for functions.
 func Name(p *reader.Probe) string {
-	name := p.Provider + ":" + p.Name
 	if p.Kind != reader.USDT {
-		name = p.Kind.String() + ":" + name
+		return p.Kind.String() + ":" + p.Provider + ":" + p.Name
 	}
-	return name
+	return p.Provider + ":" + p.Name
 }
