@@ -107,100 +107,31 @@ func become(t testing.TB, cmd *exec.Cmd, user uint32, capabilities ...uintptr) *
 	return unprivileged.As(t, cmd, user, capabilities...)
 }
 
-// needMore are the tests that TestSuiteUnprivileged leaves out, and why.
-var needMore = map[string]string{
-	"TestMissingCapability":      "becomes another user",
-	"TestUserNamespace":          "gives a user namespace privileges",
-	"TestOwnProgramUnprivileged": "becomes another user",
-	"TestLocal*":                 "through shared memory, for which nobody needs a capability",
-	"TestRecording*":             "reads files, for which nobody needs a capability",
-	"TestStackOfC":               "names frames by files, for which nobody needs a capability; TestStackOfGo reads stacks",
-	"TestUnwoundStackOfC":        "names frames by files, for which nobody needs a capability; TestStackOfGo reads stacks",
-	"TestStackOfGoneFiles":       "mounts",
-	"TestStackOfEndedGo":         "names frames by this program's file, which only root may reach; TestStackOfEnded has others",
-	"TestByStackOfC":             "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
-	"TestByUnwoundStackOfC":      "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
-	"TestByStackShared":          "names frames by files, for which nobody needs a capability; TestByStack reads stacks",
-	"TestDetachInBackground":     "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestHalt":                   "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestOneMoment":              "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestWrongProgram":           "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestSamePID":                "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestPairTimes":              "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestRing":                   "perf events on uprobes need CAP_SYS_ADMIN",
-	"ExampleAttachment_*":        "mounts, and perf events on uprobes need CAP_SYS_ADMIN",
-	"ExampleSession_Sites":       "perf events on uprobes need CAP_SYS_ADMIN",
-	"ExampleCloseAll":            "perf events on uprobes need CAP_SYS_ADMIN",
-	"ExampleAttachProbes":        "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestCgroup":                 "mounts",
-	"TestCgroupAgain":            "mounts",
-	"TestCgroupV1":               "mounts",
-	"TestContainers":             "needs root",
-	"TestContainersV1":           "mounts",
-	"TestByContainer*":           "mounts",
-	"TestWhereContainer*":        "mounts",
-	"TestEventsOfContainers":     "mounts",
-	"TestKernel*":                "addresses of the kernel take CAP_SYSLOG",
-	"TestTrampoline*":            "addresses of the kernel take CAP_SYSLOG",
-	"TestTracepoint*":            "reads tracefs, which takes CAP_DAC_READ_SEARCH",
-	"TestEveryTracepoint":        "reads tracefs, which takes CAP_DAC_READ_SEARCH",
-	"TestExecutableOnOverlay":    "mounts",
-	"TestOverlays":               "mounts",
-	"TestPanicOnWarn":            "mounts",
-	"TestPIDNamespace":           "needs root",
-	"TestNestedPIDNamespace":     "needs root",
-	"TestOutsidePIDNamespace":    "needs root",
-	"TestRescanNow":              "needs root",
-	"TestGrowth":                 "needs root",
-	"TestCrowd":                  "needs root",
-	"TestThousand":               "needs root",
-	"TestReusedPID":              "needs root",
-	"TestReusedPIDOfMany":        "needs root",
-	"TestTimeNamespace":          "makes time namespaces, which takes CAP_SYS_ADMIN",
-	"TestPlanCopy":               "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestCost":                   "has the kernel measure, which takes CAP_SYS_ADMIN",
-	"TestManyProcesses":          "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestPairsModel":             "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestSemaphores*":            "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestNoPrivateStack":         "looks at machine code, which CAP_SYSLOG may",
-	"TestOwnStack":               "looks at machine code, which CAP_SYSLOG may",
-	"TestFunctionsGo":            "builds with the go tool, whose cache is another user's",
-	"TestGoReturnsOfVersions":    "builds with the go tool, whose cache is another user's",
-	"TestReturnsOfSwitched":      "builds with rustc, which may be another user's",
-	"TestForcedSwitches":         "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestExceptions":             "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestUnwoundCalls":           "perf events on uprobes need CAP_SYS_ADMIN",
-
-	// Results that are computed of events, and losses of many, do not depend on who traces.
-	"TestByStackOfManyEnded":   "takes long; TestStackOfEnded names code of processes that have ended",
-	"TestChurnModel":           "compares many processes with a model; TestRescan has some",
-	"TestCorpus*":              "executes instructions by the thousand; TestInstructions does some",
-	"TestIntegers*":            "computes of integers; TestAggregate has some",
-	"TestOtherForms":           "computes of what does not fit; TestVersionsAggregate does",
-	"TestEqual*":               "compares ways; TestAggregate, TestC and TestPairs go by the kernel's",
-	"TestExpressions*":         "computes keys and conditions; TestWhere has conditions, TestAggregate keys",
-	"TestLatencyEviction":      "fills maps; TestLatency has some",
-	"TestLatencyOfGoFunctions": "matches calls; TestLatency does",
-	"TestManySearches":         "searches files",
-	"TestNestedWhere":          "computes conditions; TestWhere has some",
-	"TestOther*":               "fills maps; TestAggregate has some",
-	"TestOverrun":              "fills the buffer; TestSample reads it",
-	"TestQuantiles*":           "computes of buckets; TestAggregate has some",
-	"TestRedZone":              "looks at the traced program; TestC does",
-	"TestViewsDoNotAllocate":   "counts allocations of this process",
-	"TestFlood":                "is about speed",
-	"TestLinked":               "is about what linkers write; TestC traces such a program",
-	"TestCloseMeanwhile":       "closes sessions at every moment; each other test closes one",
-	"TestSwitchesOfStacks":     "is about what a program does; TestCoroutineReturns has a part of it",
-	"TestEndedProcesses":       "is about processes that end; TestStackOfGo and others have some",
-	"TestGoReturns":            "is about code; TestFunctionsGo has some",
+// unprivilegedTests together open each kind of session and of map, through each kind of site, target and
+// link, and name what a session names.
+var unprivilegedTests = []string{
+	// Sessions.
+	"TestAggregate", "TestAggregateIntervals", "TestC", "TestLatency", "TestLatencyLive", "TestPairs", "TestRecord", "TestRecorder",
+	"TestSnapshots", "TestSpans", "TestThen", "TestViews", "ExampleFind", "ExampleOpenAggregate", "ExampleOpenPairs",
+	// What is read where a probe fires.
+	"TestBytes", "TestCountedText", "TestExpressionsC", "TestFollowDeep", "TestTask", "TestTyped", "TestVersionsAggregate", "TestWhereC",
+	// Kinds of sites.
+	"TestFunctionAggregate", "TestFunctions", "TestFunctionsBTF", "TestInstructions", "TestLatencyOfCalls", "TestLatencyOfGoroutines", "TestManyFunctions", "TestPairsOfFunctions", "TestSlots",
+	// Links, and programs of others.
+	"TestCloseAll", "TestCookies", "TestLinks", "TestOwnProgramOnFunctions", "TestStranded",
+	// Processes that come and go.
+	"TestHeadless", "TestNews", "TestRescanMachine", "TestRescanProcess", "TestStarting", "TestTargetChildren",
+	// Stacks.
+	"TestByStack", "TestLatencyByStack", "TestPairsStacks", "TestRecordStacks", "TestStackOfEnded", "TestStackOfGo",
+	// What stops or counts.
+	"TestAggregateTotal", "TestReadClosed", "TestSample", "TestSignal",
 }
 
-// TestSuiteUnprivileged runs the other tests once more, as nobody with the two
-// capabilities that this package asks for. All pass, except tests of perf events.
+// TestSuiteUnprivileged runs tests once more, as nobody with the two capabilities that this package
+// asks for. All pass, except tests of perf events.
 func TestSuiteUnprivileged(t *testing.T) {
 	needMulti(t, features.HaveBPFLinkUprobeMulti())
-	unprivileged.Suite(t, needMore, 50)
+	unprivileged.Suite(t, unprivilegedTests)
 }
 
 // TestMissingCapability checks that the error names the capability that is

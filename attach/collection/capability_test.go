@@ -11,28 +11,17 @@ import (
 	"github.com/go-usdt/usdt/internal/systest/unprivileged"
 )
 
-// needMore are the tests that TestSuiteUnprivileged leaves out, and why.
-var needMore = map[string]string{
-	"TestAdopt":                "mounts",
-	"TestExamples":             "mounts",
-	"TestPinned":               "mounts",
-	"TestCloseMeanwhile":       "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestManyProcesses":        "perf events on uprobes need CAP_SYS_ADMIN",
-	"TestSkeleton":             "traces the kernel, which takes more than the two capabilities",
-	"TestKernelSelectors":      "traces the kernel, which takes more than the two capabilities",
-	"TestReplacement":          "traces the kernel, which takes more than the two capabilities",
-	"TestSections":             "traces the kernel, which takes more than the two capabilities",
-	"TestSectionsRefused":      "traces the kernel, which takes more than the two capabilities",
-	"TestSessionManyProcesses": "counts runs of programs, which takes CAP_SYS_ADMIN",
-	"TestStack":                "looks at machine code, which CAP_SYSLOG may",
-	"TestStackTooSmall":        "looks at machine code, which CAP_SYSLOG may",
+// unprivilegedTests together attach each kind of program to each kind of site.
+var unprivilegedTests = []string{
+	"TestAwaitFile", "TestCookieOf", "TestFunctions", "TestJVM", "TestLoad", "TestManySpecs", "TestNews", "TestOwnSlot", "TestRescan",
+	"TestSites", "TestSpecOfOtherLoader", "TestSteps", "TestStranded", "TestWritten",
 }
 
-// TestSuiteUnprivileged runs the other tests once more, as nobody with the two
-// capabilities that attaching takes. All pass, except those of perf events.
+// TestSuiteUnprivileged runs tests once more, as nobody with the two capabilities that attaching
+// takes. All pass, except those of perf events.
 func TestSuiteUnprivileged(t *testing.T) {
 	if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
 		needs.Skip(t, "without uprobe_multi: %v", err)
 	}
-	unprivileged.Suite(t, needMore, 15)
+	unprivileged.Suite(t, unprivilegedTests)
 }
