@@ -17,7 +17,8 @@ func TestCasts(t *testing.T) {
 	needs.Tools(t, "gcc", "clang", "objcopy")
 	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
 	const all = `conn.fd=3 conn.port=443 conn.name="first" conn.own.id=6 conn.own.host="near" conn.load=2.5 conn.mode=ON conn.last=true conn.tag="12345678" conn.codes=[7,-8,9] conn.either.half=3`
-	for _, test := range []struct{ command, then string }{
+	// The first program has each cast, and the others, whose debugging information differs, two each.
+	for program, test := range []struct{ command, then string }{
 		{"gcc -g -O2", ""},
 		{"gcc -g -O0", ""},
 		{"clang -g -O2", ""},
@@ -31,7 +32,7 @@ func TestCasts(t *testing.T) {
 			needs.Run(t, "sh", "-c", strings.ReplaceAll(test.then, "PROGRAM", path))
 		}
 		probe, entry := path+":casts:use", "uprobe:"+path+":use"
-		for _, each := range []struct{ args, want string }{
+		for i, each := range []struct{ args, want string }{
 			{"--args 'arg0:struct conn*' " + probe, all},
 			{"--args 'data:struct conn *c,c.port' " + entry, "c.port=443"},
 			{"--args 'arg0:conn*' " + entry, all},
@@ -45,6 +46,9 @@ func TestCasts(t *testing.T) {
 			{"--args 'arg0:struct conn*,conn.raw' --where 'conn.tag == \"123\" && conn.codes[1] == -8 && conn.either.half == 3' " + probe, "conn.raw=[1,2,255,0]"},
 			{"--args 'arg0:struct conn*' --fields conn.port " + probe, "conn.port=443"},
 		} {
+			if program > 0 && i%6 != program-1 {
+				continue
+			}
 			cmd := exec.Command("sh", "-c", sdttrace+" -q --fields args "+each.args+" -- "+path)
 			if strings.Contains(each.args, "--fields") {
 				cmd = exec.Command("sh", "-c", sdttrace+" -q "+each.args+" -- "+path)
@@ -57,6 +61,9 @@ func TestCasts(t *testing.T) {
 					break
 				}
 			}
+		}
+		if program > 0 {
+			continue
 		}
 		modes, err := exec.Command(sdttrace, "count", "-q", "--args", "arg0:struct conn*", "--by", "conn.mode", probe, "--", path).Output()
 		if err != nil || !strings.Contains(string(modes), "3  ON") {
