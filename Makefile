@@ -1,7 +1,7 @@
 GO ?= go
 FUZZTIME ?= 1m
 
-.PHONY: all build test test-most test-slow test-plain test-go test-dlopen test-contrib test-receiver test-otelcol otelcol tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
+.PHONY: all build test test-rest test-most test-slow test-plain test-tools test-raced test-go test-dlopen test-contrib test-receiver test-otelcol otelcol tools check tidy contrib-requires govulncheck bench fuzz generate interop interop-trixie test-debian test-kernels collection-object
 
 # Modules of their own, for services that have these libraries.
 CONTRIB = $(wildcard contrib/*)
@@ -54,12 +54,18 @@ govulncheck:
 # tests run very many. Targets that begin at once would each compile what all of them need, so list
 # compiles it first. Tests of six packages, and of the modules in contrib, run the sdttrace
 # that it links.
-test: export GORACE = atexit_sleep_ms=0
-test: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
-test: tools
+#
+# test is for each change. test-rest takes as long again, and runs what seldom finds more: every form of
+# what the others try in some, other tracers, and the same with another compiler, loader or the race
+# detector. CI runs both.
+test: JOBS = test-most test-plain test-contrib test-receiver fuzz FUZZTIME=2000x
+test-rest: JOBS = test-slow test-tools test-go test-raced test-dlopen
+test test-rest: export GORACE = atexit_sleep_ms=0
+test test-rest: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
+test test-rest: tools
 	$(GO) list $(TOOLS) -export ./... >/dev/null
 	$(GO) build $(TOOLS) -o $(SDTTRACE) ./cmd/sdttrace
-	timeout 60m $(MAKE) -j 3 -Oline test-most test-slow test-plain test-go test-contrib test-receiver test-dlopen fuzz FUZZTIME=2000x
+	timeout 60m $(MAKE) -j 3 -Oline $(JOBS)
 
 # check vets what go test would. The seeds of fuzz tests are for fuzz, except those of FuzzVerbs,
 # which are more than the inputs that it gets there.
@@ -70,7 +76,7 @@ PLAIN = $(shell ci/plain)
 test-most: export USDT_TEST_QUICK = $(CURDIR)/bin/test
 test-most:
 	$(GO) test $(TOOLS) -vet off -c -o bin/test/attach.test/exe ./attach
-	$(TEST) -exec '$(CURDIR)/ci/halves' -race -skip '^$(SLOW)$$|^Fuzz' ./attach ./cmd/sdttrace $(filter-out $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)))
+	$(TEST) -exec '$(CURDIR)/ci/halves' -race -skip '^$(SLOW)$$|^Fuzz' ./attach $(filter-out ./cmd/sdttrace $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)))
 
 # test-slow runs the tests of attach that wait longest, beside the others, tests that start
 # a command many times, and tests that decode many instructions. The race detector, under which a
@@ -85,8 +91,17 @@ test-slow:
 # the tests of symbols in which goroutines share something.
 SHARED = Bound|CloseBesideOthers
 test-plain:
-	$(TEST) -skip ^Fuzz ./internal/systest/targets ./internal/systest/interop $(PLAIN)
+	$(TEST) -skip '^$(SLOW)$$|^Fuzz' ./cmd/sdttrace
+	$(TEST) -skip ^Fuzz ./internal/systest/targets $(filter-out ./internal/systest/interop,$(PLAIN))
 	$(TEST) -race -run '^Test($(SHARED))$$' ./symbols
+
+# test-tools has other tracers, debuggers and readers of ELF files read and trace what is ours.
+test-tools:
+	$(TEST) -skip ^Fuzz ./internal/systest/interop
+
+# test-raced runs the tests of the command with the race detector, under which it takes five times as long to start.
+test-raced:
+	$(TEST) -race -skip '^$(SLOW)$$|^Fuzz' ./cmd/sdttrace
 
 # test-go runs what depends on the compiler and the runtime with the other release of Go
 # that is supported, which the go command downloads. The list compiles all packages, and links none.

@@ -113,7 +113,7 @@ var unprivilegedTests = []string{
 	// Sessions.
 	"TestAggregate", "TestAggregateIntervals", "TestC", "TestLatency", "TestLatencyLive", "TestPairs", "TestRecord", "TestRecorder",
 	"TestSnapshots", "TestSpans", "TestThen", "TestViews", "ExampleFind", "ExampleOpenAggregate", "ExampleOpenPairs",
-	// What is read where a probe fires.
+	// Values that are read where a probe fires.
 	"TestBytes", "TestCountedText", "TestExpressionsC", "TestFollowDeep", "TestTask", "TestTyped", "TestVersionsAggregate", "TestWhereC",
 	// Kinds of sites.
 	"TestFunctionAggregate", "TestFunctions", "TestFunctionsBTF", "TestInstructions", "TestLatencyOfCalls", "TestLatencyOfGoroutines", "TestManyFunctions", "TestPairsOfFunctions", "TestSlots",
@@ -123,7 +123,7 @@ var unprivilegedTests = []string{
 	"TestHeadless", "TestNews", "TestRescanMachine", "TestRescanProcess", "TestStarting", "TestTargetChildren",
 	// Stacks.
 	"TestByStack", "TestLatencyByStack", "TestPairsStacks", "TestRecordStacks", "TestStackOfEnded", "TestStackOfGo",
-	// What stops or counts.
+	// Counts, and signals.
 	"TestAggregateTotal", "TestReadClosed", "TestSample", "TestSignal",
 }
 

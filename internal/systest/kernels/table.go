@@ -20,7 +20,7 @@ func table(results []result) string {
 
 These tests run on Debian's kernels under qemu, as root, in an initramfs that
 holds busybox and little else; compilers run on the host. On the running kernel
-"make test" runs all tests, and those against other tools; INTEROP.md says which
+"make test" and "make test-rest" run all tests, and those against other tools; INTEROP.md says which
 that was.
 
 | | kernel | machine | attach by | site | vm.memfd_noexec |
