@@ -56,8 +56,8 @@ govulncheck:
 # that it links.
 #
 # test is for each change. test-rest takes as long again, and runs what seldom finds more: every form of
-# what the others try in some, other tracers, and the same with another compiler, loader or the race
-# detector. CI runs both.
+# what the others try in some, other tracers and browsers, and the same with another compiler, loader or
+# the race detector. CI runs both.
 test: JOBS = test-most test-plain test-contrib test-receiver fuzz FUZZTIME=2000x
 test-rest: JOBS = test-slow test-tools test-go test-raced test-dlopen
 test test-rest: export GORACE = atexit_sleep_ms=0
@@ -83,7 +83,7 @@ test-most:
 # command takes five times as long to start and code six times as long to decode, would find nothing
 # in them that it does not find in other tests. Tests of these names in other packages that run
 # without it are test-plain's.
-SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|BitFields|ByStack(IsThatOfEvents|OfManyEnded)|CaplessRoot|Cast(Errors|s|sOfLanguages)|Cgroup(OfContainer)?|ChurnModel|Command(Dispositions|Unprivileged)|Corpus|CorpusRefused|CostOfFunctions|Cut(AtEnd|Stack)|Demo(Refused|Unprivileged)|EndedProcesses|EqualEvents|Expressions|Family(Executed|Killed)?|FullDisk|GoReturns(OfVersions)?|HeldKilled|Integers|LatencyOfGoFunctions|NestedWhere|NoEvents|NoGrowth|NothingStays|Other|PairsModel|RecordStacksOfC|RecordingsDamaged|Scripts|Semaphores|SignalFlag|SignalTwice|StackOf(Ended(Go)?|GoneFiles)|Stop(Command|Flag)|SuiteUnprivileged|Terminate|TextsOfErrors|Thousand|TracersKilled|TypedFunctions(ByGDB)?|UnknownGo|User|Variables(OfGoAndRust)?|WhatErrorsHold))
+SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|BareCallers|BitFields|ByStack(IsThatOfEvents|OfManyEnded)|CaplessRoot|Cast(Errors|s|sOfLanguages)|Cgroup(OfContainer)?|ChurnModel|Command(Dispositions|Unprivileged)|Corpus|CorpusRefused|CostOfFunctions|Cut(AtEnd|Stack)|Demo(Refused|Unprivileged)|EndedProcesses|EqualEvents|Exceptions|Expressions|Family(Executed|Killed)?|Floats|FullDisk|GoReturns(OfVersions)?|Growth|HeldKilled|Integers|LateEnds|LatencyOfGoFunctions|Linked|NestedWhere|NoEvents|NoGrowth|NothingStays|Other|Overrun|PairsModel|RecordStacksOfC|RecordingsDamaged|RedZone|Scripts|Semaphores|SignalFlag|SignalTwice|StackOf(Ended(Go)?|GoneFiles)|Stop(Command|Flag)|SuiteUnprivileged|Terminate|TextsOfErrors|Thousand|TracersKilled|TypedFunctions(ByGDB)?|UnknownGo|User|Variables(OfGoAndRust)?|WhatErrorsHold))
 test-slow:
 	$(TEST) -run '^$(SLOW)$$' $(filter-out $(PLAIN),$(sort $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' . | xargs -n 1 dirname)))
 
@@ -92,12 +92,14 @@ test-slow:
 SHARED = Bound|CloseBesideOthers
 test-plain:
 	$(TEST) -skip '^$(SLOW)$$|^Fuzz' ./cmd/sdttrace
-	$(TEST) -skip ^Fuzz ./internal/systest/targets $(filter-out ./internal/systest/interop,$(PLAIN))
+	$(TEST) -skip ^Fuzz ./internal/systest/targets $(filter-out $(TOOLED),$(PLAIN))
 	$(TEST) -race -run '^Test($(SHARED))$$' ./symbols
 
-# test-tools has other tracers, debuggers and readers of ELF files read and trace what is ours.
+# test-tools has other tracers, debuggers and readers of ELF files read and trace what is ours, and browsers
+# show it.
+TOOLED = ./internal/systest/interop ./internal/systest/page
 test-tools:
-	$(TEST) -skip ^Fuzz ./internal/systest/interop
+	$(TEST) -skip ^Fuzz $(TOOLED)
 
 # test-raced runs the tests of the command with the race detector, under which it takes five times as long to start.
 test-raced:
