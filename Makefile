@@ -78,21 +78,18 @@ test-most:
 	$(GO) test $(TOOLS) -vet off -c -o bin/test/attach.test/exe ./attach
 	$(TEST) -exec '$(CURDIR)/ci/halves' -race -skip '^$(SLOW)$$|^Fuzz' ./attach $(filter-out ./cmd/sdttrace $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)))
 
-# test-slow runs the tests of attach that wait longest, beside the others, tests that start
-# a command many times, and tests that decode many instructions. The race detector, under which a
-# command takes five times as long to start and code six times as long to decode, would find nothing
-# in them that it does not find in other tests. Tests of these names in other packages that run
-# without it are test-plain's.
-SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|BareCallers|BitFields|ByStack(IsThatOfEvents|OfManyEnded)|CaplessRoot|Cast(Errors|s|sOfLanguages)|Cgroup(OfContainer)?|ChurnModel|Command(Dispositions|Unprivileged)|Corpus|CorpusRefused|CostOfFunctions|Cut(AtEnd|Stack)|Demo(Refused|Unprivileged)|EndedProcesses|EqualEvents|Exceptions|Expressions|Family(Executed|Killed)?|Floats|FullDisk|GoReturns(OfVersions)?|Growth|HeldKilled|Integers|LateEnds|LatencyOfGoFunctions|Linked|NestedWhere|NoEvents|NoGrowth|NothingStays|Other|Overrun|PairsModel|RecordStacksOfC|RecordingsDamaged|RedZone|Scripts|Semaphores|SignalFlag|SignalTwice|StackOf(Ended(Go)?|GoneFiles)|Stop(Command|Flag)|SuiteUnprivileged|Terminate|TextsOfErrors|Thousand|TracersKilled|TypedFunctions(ByGDB)?|UnknownGo|User|Variables(OfGoAndRust)?|WhatErrorsHold))
+# test-slow runs the tests of attach that wait longest, tests that start a command many times, and tests
+# that decode many instructions. The race detector, under which a command takes five times as long to start
+# and code six times as long to decode, would find nothing in them that it does not find in other tests.
+SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|BareCallers|BitFields|ByStack(IsThatOfEvents|OfManyEnded)|CaplessRoot|Cast(Errors|s|sOfLanguages)|Cgroup(OfContainer)?|ChurnModel|Command(Dispositions|Unprivileged)|Corpus|CorpusRefused|CostOfFunctions|Cut(AtEnd|Stack)|DWARF|Demo(Refused|Unprivileged)|EndedProcesses|EqualEvents|Exceptions|Expressions|Family(Executed|Killed)?|Floats|FullDisk|GoReturns(OfVersions)?|Growth|HeldKilled|Integers|LateEnds|LatencyOfGoFunctions|Linked|NestedWhere|NoEvents|NoGrowth|NothingStays|Other|Overrun|PairsModel|RecordStacksOfC|RecordingsDamaged|RedZone|Scripts|Semaphores|SignalFlag|SignalTwice|Sources|Split|StackOf(Ended(Go)?|GoneFiles)|Stop(Command|Flag)|SuiteUnprivileged|SystemCalls|Terminate|TextsOfErrors|Thousand|TracersKilled|TypedFunctions(ByGDB)?|UnknownGo|User|Variables(OfGoAndRust)?|WhatErrorsHold))
 test-slow:
-	$(TEST) -run '^$(SLOW)$$' $(filter-out $(PLAIN),$(sort $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' . | xargs -n 1 dirname)))
+	$(TEST) -run '^$(SLOW)$$' $(sort $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' . | xargs -n 1 dirname))
 
 # test-plain runs without the race detector, which also hides what hostile files cost. SHARED are
 # the tests of symbols in which goroutines share something.
 SHARED = Bound|CloseBesideOthers
 test-plain:
-	$(TEST) -skip '^$(SLOW)$$|^Fuzz' ./cmd/sdttrace
-	$(TEST) -skip ^Fuzz ./internal/systest/targets $(filter-out $(TOOLED),$(PLAIN))
+	$(TEST) -skip '^$(SLOW)$$|^Fuzz' ./internal/systest/targets ./cmd/sdttrace $(filter-out $(TOOLED),$(PLAIN))
 	$(TEST) -race -run '^Test($(SHARED))$$' ./symbols
 
 # test-tools has other tracers, debuggers and readers of ELF files read and trace what is ours, and browsers
