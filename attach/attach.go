@@ -237,8 +237,10 @@ func (t *tracing) avoid(plan site.Plan) {
 	for i := range plan {
 		p := &plan[i].Probe
 		with, why := t.options.Prototypes.Danger(p.Path, p.Provider, p.Name)
-		both := slices.ContainsFunc(t.selectors, func(s selector.Selector) bool { return s.Match(p.Path, p.Provider, with) })
-		if with != "" && both && plan[i].Reason == nil {
+		if with == "" || plan[i].Reason != nil {
+			continue
+		}
+		if slices.ContainsFunc(t.selectors, func(s selector.Selector) bool { return s.Match(p.Path, p.Provider, with) }) {
 			plan[i].Reason = fmt.Errorf("%w: %s if %s:%s is traced as well", ErrUnsafe, why, p.Provider, with)
 		}
 	}

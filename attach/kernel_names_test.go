@@ -11,7 +11,7 @@ import (
 )
 
 // TestKernelNamesakes counts calls of functions that have one name: c_start begins the list of the machine's processors, and
-// that of its consoles. By its address one of them is counted alone.
+// that of its consoles. An address counts one of them alone.
 func TestKernelNamesakes(t *testing.T) {
 	needs.Kprobes(t)
 	runtime.LockOSThread()

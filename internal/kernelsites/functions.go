@@ -56,16 +56,21 @@ func (t functionTable) find(s *Search) error {
 // begins reports whether a name of a function begins like one that a selector names.
 func begins(f *kernfunc.Function, prefixes []string) bool {
 	for _, prefix := range prefixes {
-		if strings.HasPrefix(f.Name, prefix) {
+		if hasPrefix(f.Name, prefix) {
 			return true
 		}
 		for _, alias := range f.Aliases {
-			if strings.HasPrefix(alias, prefix) {
+			if hasPrefix(alias, prefix) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// hasPrefix is strings.HasPrefix, and fast for names of which most differ in the first byte.
+func hasPrefix(name, prefix string) bool {
+	return prefix == "" || name != "" && name[0] == prefix[0] && strings.HasPrefix(name, prefix)
 }
 
 // nameOf returns the name by which selectors of a kind name a function, "" if none does.

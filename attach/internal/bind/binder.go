@@ -58,6 +58,8 @@ type Binder struct {
 	// Types has names and types of functions' arguments; nil for none.
 	Types     *discover.Types
 	schemas   map[schemaKey]*Schema
+	lastKey   schemaKey // of the last site, and last what schemas has for it: a thousand sites in a row may be alike
+	last      *Schema
 	castsSeen []*[]*discover.Cast
 	callers   map[string]*symbols.Callers // by path, nil if they are not known
 	tolerant  bool                        // see bindOthers
@@ -134,7 +136,10 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 			return nil, err
 		}
 	}
-	if sc := b.schemas[key]; sc != nil && s.Saved == nil {
+	if key != b.lastKey {
+		b.lastKey, b.last = key, b.schemas[key]
+	}
+	if sc := b.last; sc != nil && s.Saved == nil {
 		if form != "" {
 			return b.alike(sc, s), nil
 		}
@@ -190,7 +195,7 @@ func (b *Binder) bind(s *site.Site) (*Schema, error) {
 		if b.schemas == nil {
 			b.schemas = map[schemaKey]*Schema{}
 		}
-		b.schemas[key] = sc
+		b.schemas[key], b.lastKey, b.last = sc, key, sc
 	}
 	return sc, nil
 }

@@ -29,6 +29,7 @@ func (b *Binder) alike(sc *Schema, s *site.Site) *Schema {
 		later := *b
 		later.complete, later.Objects, later.Types, later.Used = true, nil, nil, nil
 		later.schemas, later.castsSeen, later.callers, later.later = nil, nil, nil, nil
+		later.lastKey, later.last = schemaKey{}, nil
 		b.later = &later
 	}
 	out, later := *sc, b.later

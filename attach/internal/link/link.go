@@ -28,10 +28,10 @@ type Link struct {
 // event, if there is one, to be closed: the kernel closes them one after the
 // other, and takes about 0.1 s for one on a uprobe.
 func (l Link) Stop() error {
-	if l.event < 0 {
+	if l.event < 0 && !l.kernel {
 		return shield.Close(l.fd)
 	}
-	return unix.Close(l.fd)
+	return unix.Close(l.fd) // which a killed process does as well: a program is left alone
 }
 
 // Rest returns what [Link.Stop] leaves to be closed, and false if there is
