@@ -5,6 +5,7 @@
 package printable
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -24,9 +25,29 @@ func String(s string) string {
 	return string(Append(nil, s))
 }
 
+// maxWord is how many bytes of a word people are shown: longer ones are no names that somebody reads.
+const maxWord = 1 << 10
+
+// Name returns a name as [String] does, with the middle of words that are very long left out.
+func Name(s string) string { return shortened(String(s)) }
+
+func shortened(s string) string {
+	if len(s) <= maxWord {
+		return s
+	}
+	words := strings.Split(s, " ")
+	for i, word := range words {
+		if len(word) > maxWord {
+			const end = maxWord / 8
+			words[i] = fmt.Sprintf("%s…%s(%d bytes)", strings.ToValidUTF8(word[:end], ""), strings.ToValidUTF8(word[len(word)-end:], ""), len(word))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // Writer returns a writer of messages to w. Each write is one line, or a part of one, and passes
 // through [Append]; a newline at its end and tabs are kept. A newline within it comes from a
-// name, and would begin a line that looks like a message.
+// name, and would begin a line that looks like a message. Very long words are shortened as by [Name].
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 // Behind returns the writer behind one of [Writer], for what other programs write and for the
@@ -60,7 +81,7 @@ type writer struct{ w io.Writer }
 
 func (w writer) Write(data []byte) (int, error) {
 	text, newline := strings.CutSuffix(string(data), "\n")
-	out := appendText(nil, text, "\t")
+	out := []byte(shortened(string(appendText(nil, text, "\t"))))
 	if newline {
 		out = append(out, '\n')
 	}

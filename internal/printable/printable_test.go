@@ -48,6 +48,29 @@ func TestWriter(t *testing.T) {
 	}
 }
 
+// TestLong leaves out the middle of words that are longer than names are, and nothing else.
+func TestLong(t *testing.T) {
+	long := strings.Repeat("é", 50_000)
+	var out strings.Builder
+	if n, err := fmt.Fprintf(printable.Writer(&out), "a %s\tb %s\n", long, strings.Repeat("word ", 1000)); err != nil || n != 105_006 {
+		t.Errorf("wrote %d bytes, %v", n, err)
+	}
+	if got := out.String(); len(got) > 6000 || !strings.HasPrefix(got, "a ééé") || !strings.Contains(got, "é…é") || !strings.HasSuffix(got, " word \n") || !utf8.ValidString(got) {
+		t.Errorf("wrote %d bytes: %.400q", len(got), got)
+	}
+	if got := printable.Name(long); !strings.HasSuffix(got, "é(100000 bytes)") || len(got) > 300 {
+		t.Errorf("got %d bytes: %q", len(got), got)
+	}
+	for _, whole := range []string{"name", "\x1b", long[:1000]} {
+		if got, want := printable.Name(whole), printable.String(whole); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if got := string(printable.Append(nil, long)); got != long {
+		t.Errorf("a value of %d bytes is cut to %d", len(long), len(got))
+	}
+}
+
 func TestJoined(t *testing.T) {
 	a, b, c := errors.New("a\nb"), errors.New("b"), errors.New("c")
 	for _, test := range []struct {

@@ -88,7 +88,7 @@ func (l *List) Files(ctx context.Context, paths []string, asJSON bool, stdout io
 	sites := map[[3]string]int{}
 	line := func(p *fileProbe) [3]string {
 		declared := (&Probe{Args: p.Args, Arguments: p.Arguments}).declared()
-		return [3]string{printable.String(p.Provider + ":" + p.Name), cmp.Or(declared, "-"), cmp.Or(printable.String(p.Reason), "-")}
+		return [3]string{printable.Name(p.Provider + ":" + p.Name), cmp.Or(declared, "-"), cmp.Or(printable.Name(p.Reason), "-")}
 	}
 	for i := range probes {
 		sites[line(&probes[i])]++

@@ -119,7 +119,7 @@ func andMore(word string, more int) string {
 
 // named returns what processes are called.
 func named(comms []string) string {
-	return andMore(printable.String(comms[0]), len(comms)-1)
+	return andMore(printable.Name(comms[0]), len(comms)-1)
 }
 
 // summary writes a line for each provider.
@@ -164,11 +164,11 @@ func (l *List) summary(w io.Writer) error {
 	for _, p := range all {
 		comms := make([]string, len(p.comms))
 		for i, comm := range p.comms {
-			comms[i] = printable.String(comm)
+			comms[i] = printable.Name(comm)
 		}
 		name := p.name
 		if !printable.IsName(name) {
-			name = strconv.Quote(printable.String(name)) // it begins a line
+			name = strconv.Quote(printable.Name(name)) // it begins a line
 		}
 		t.rows = append(t.rows, []string{
 			name, fmt.Sprint(len(p.probes)), fmt.Sprint(len(p.watched)), fmt.Sprint(len(p.pids)),

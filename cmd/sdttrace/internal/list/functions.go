@@ -108,7 +108,7 @@ func (f *listedFunction) variables() string {
 		if v.Reason != "" {
 			text += " (" + v.Reason + ")"
 		}
-		all = append(all, printable.String(text))
+		all = append(all, printable.Name(text))
 	}
 	return cmp.Or(strings.Join(all, ", "), f.lacking, "-")
 }
@@ -198,7 +198,7 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 	}
 	for i := range functions {
 		f := &functions[i]
-		reason := printable.String(f.Reason)
+		reason := printable.Name(f.Reason)
 		if reason == "" {
 			reason = "-"
 		}
@@ -207,13 +207,13 @@ func (l *List) Functions(ctx context.Context, selectors []string, pids []int, as
 			size = "-"
 		}
 		if second != "SIZE" {
-			size = cmp.Or(printable.String(f.of()), "-")
+			size = cmp.Or(printable.Name(f.of()), "-")
 		}
 		address := fmt.Sprintf("%#x", f.Location)
 		if plan[i].Probe.Kind.HasFields() {
 			address = "-" // Location is its number
 		}
-		row := []string{address, size, printable.String(selector.Shell(f.selector())), reason, f.variables()}
+		row := []string{address, size, printable.Name(selector.Shell(f.selector())), reason, f.variables()}
 		if watched {
 			row = slices.Insert(row, 2, cmp.Or(strings.Join(words(f.Watchers), ","), "-"))
 		}

@@ -203,11 +203,11 @@ func (l *List) arguments(p *reader.Probe) (all []listedArgument) {
 // declared returns the arguments as a list in parentheses, or as the note has them.
 func (p *Probe) declared() string {
 	if len(p.Arguments) == 0 {
-		return printable.String(p.Args)
+		return printable.Name(p.Args)
 	}
 	var all []string
 	for _, a := range p.Arguments {
-		all = append(all, printable.String(a.declared))
+		all = append(all, printable.Name(a.declared))
 	}
 	return "(" + strings.Join(all, ", ") + ")"
 }
@@ -257,12 +257,12 @@ func (l *List) Text(w io.Writer) error {
 		{name: "TRACERS"}, {name: "SITE"}, {name: "BY", least: 6, end: true}, {name: "PATH", least: 12, end: true, drop: true, below: l.Verbose},
 	}}
 	for _, r := range rows {
-		path := printable.String(r.Path)
+		path := printable.Name(r.Path)
 		if r.Reason != "" && l.Verbose {
-			path += " (refused: " + printable.String(r.Reason) + ")"
+			path += " (refused: " + printable.Name(r.Reason) + ")"
 		}
 		t.rows = append(t.rows, []string{
-			r.processes(), named(r.comms), printable.String(r.Provider) + ":" + printable.String(r.Name), r.declared(), r.watchedBy(), andMore(r.site(), r.alike), r.By(), path,
+			r.processes(), named(r.comms), printable.Name(r.Provider) + ":" + printable.Name(r.Name), r.declared(), r.watchedBy(), andMore(r.site(), r.alike), r.By(), path,
 		})
 	}
 	if !l.Verbose {
