@@ -98,14 +98,14 @@ func (f *traceFlags) options() (*attach.Options, error) {
 	if f.comm != "" || f.exe != "" || f.group != "" || f.container != "" || f.pod != "" {
 		f.wait = f.wait || f.rescan > 0 // for the processes
 	}
-	group, err := cgroup.Open(f.group, f.given("wait"))
+	group, err := cgroup.Open(f.group, true, f.given("wait"))
 	switch {
 	case err != nil:
 		return nil, usageError{err}
 	case group != nil && group.Pattern:
 		f.cgroup = group.Path
 	case group != nil && !group.InKernel():
-		return nil, usageError{fmt.Errorf("--cgroup: the kernel selects by control groups whose whole hierarchy is mounted, of version 2 or with a controller such as pids, and %s is none; top selects by others as well", group.Path)}
+		return nil, usageError{fmt.Errorf("--cgroup: the kernel cannot select by %s, whose hierarchy is not mounted whole, or has no controller such as pids; top can", group.Path)}
 	case group != nil:
 		f.cgroup = group.Dir
 	}

@@ -86,7 +86,7 @@ func (d *topping) take(args []string) ([]string, error) {
 }
 
 func (d *topping) check([]string) (err error) {
-	if d.group, err = cgroup.Open(d.path, false); err != nil {
+	if d.group, err = cgroup.Open(d.path, false, false); err != nil {
 		return err
 	}
 	d.by, d.maxGroups = []string{"probe"}, topGroups

@@ -58,8 +58,9 @@ func hierarchies(mountinfo []byte) (all []hierarchy) {
 	return all
 }
 
-// Open returns the control group of a name; nil if that is empty. later says that it may be made later.
-func Open(name string, later bool) (*Group, error) {
+// Open returns the control group of a name; nil if that is empty. waits says that the user may ask for one
+// that is made later, and later that the user does.
+func Open(name string, waits, later bool) (*Group, error) {
 	switch {
 	case name == "":
 		return nil, nil
@@ -83,7 +84,11 @@ func Open(name string, later bool) (*Group, error) {
 	if later {
 		return &Group{Path: only(name), Pattern: true}, nil
 	}
-	return nil, fmt.Errorf("--cgroup: there is no control group %s, %s; --wait, which top lacks, waits for it", name, searched(all))
+	hint := ""
+	if waits {
+		hint = "; --wait waits for it"
+	}
+	return nil, fmt.Errorf("--cgroup: there is no control group %s%s%s", name, instead(all, name), hint)
 }
 
 // only returns the pattern that one path matches.
@@ -91,17 +96,6 @@ func only(name string) string {
 	name = strings.ReplaceAll(path.Clean(name), `\`, `\\`)
 	_, size := utf8.DecodeLastRuneInString(name)
 	return name[:len(name)-size] + `[\` + name[len(name)-size:] + "]"
-}
-
-// searched says where a group of a name may be.
-func searched(all []hierarchy) string {
-	var mounts []string
-	for i := range all {
-		if !slices.Contains(mounts, all[i].mount) {
-			mounts = append(mounts, all[i].mount)
-		}
-	}
-	return fmt.Sprintf("by its path below %s, such as system.slice/myapp.service", strings.Join(mounts, ", "))
 }
 
 func newGroup(h hierarchy, dir, path string) *Group {

@@ -29,14 +29,6 @@ func TestHierarchies(t *testing.T) {
 	}
 }
 
-// TestSearched names each place once.
-func TestSearched(t *testing.T) {
-	const want = "by its path below /sys/fs/cgroup/unified, /sys/fs/cgroup/cpu,cpuacct, /sys/fs/cgroup/systemd, such as system.slice/myapp.service"
-	if got := searched(hierarchies([]byte(bothVersions + "\n" + bothVersions))); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestContains(t *testing.T) {
 	const process = "9:name=systemd:/init\n5:cpu,cpuacct:/web/one\n0::/system.slice/web.service\n"
 	two, cpu := hierarchy{}, hierarchy{controllers: []string{"rw", "cpu", "cpuacct"}}

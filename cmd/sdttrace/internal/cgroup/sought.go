@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -61,10 +62,13 @@ func (s *Sought) Missing() string {
 	slices.Sort(names)
 	switch n := len(names) - maxListed; {
 	case kind == "":
-		return fmt.Sprintf("there is no %s, %s", what, searched(all))
+		return fmt.Sprintf("there is no %s%s", what, instead(all, s.Selector.Glob))
 	case len(names) == 0:
 		return fmt.Sprintf("there is no %s, nor any other %s", what, kind)
 	case n > 0:
+		if near := nearest(cmp.Or(s.Selector.Container, s.Selector.Pod), names); len(near) > 0 {
+			return fmt.Sprintf("there is no %s; near are %s", what, strings.Join(near, ", "))
+		}
 		names = append(names[:maxListed], fmt.Sprintf("and %d more", n))
 	}
 	return fmt.Sprintf("there is no %s; there are: %s", what, strings.Join(names, ", "))
