@@ -298,7 +298,7 @@ func (f *traceFlags) summarize(d deed, s session.Session, stderr io.Writer) erro
 	if f.replayed == nil {
 		remark.Ended(stderr, f.pids)
 	}
-	if err := remark.Summary(stderr, s); err != nil {
+	if err := remark.Summary(stderr, s, f.where); err != nil {
 		return err
 	}
 	if f.verbose {

@@ -58,7 +58,7 @@ func TestUntold(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ends with %v", err)
 	}
-	want := regexp.MustCompile(`(?m)^sdttrace: [1-9][0-9]* times the kernel dropped what a process mapped: stacks of processes that had ended, here 1, may have wrong names or none\n` +
+	want := regexp.MustCompile(`(?m)^sdttrace: [1-9][0-9]* times the kernel dropped what a process mapped: stacks of 1 that had ended may have wrong names or none\n` +
 		`sdttrace: 1 event, 0 lost, 0 filtered; attached 1 of 1 site$`)
 	if said := stderr.String(); !want.MatchString(said) {
 		t.Errorf("it says %s, want %s", said, want)

@@ -24,7 +24,7 @@ func ParseKey(text string) (Key, error) {
 		return k, nil
 	}
 	if k.Fold = fold.Of(k.Function); k.Fold == nil {
-		return k, fmt.Errorf("%w: %s is no key: want an argument, sql(ARGUMENT) for a statement without its literals, word(ARGUMENT) for the first word of a text, cxx(ARGUMENT) for the name of a C++ type, path[:16] for the beginning of a text, or an expression such as size/4096", ErrAggregation, text)
+		return k, fmt.Errorf("%w: %s is no key: want an argument, sql(ARGUMENT), word(ARGUMENT), cxx(ARGUMENT), path[:16], or an expression such as size/4096", ErrAggregation, text)
 	}
 	return k, nil
 }

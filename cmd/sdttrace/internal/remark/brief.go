@@ -19,6 +19,6 @@ func Brief(stderr io.Writer, probes []string, rescan time.Duration) {
 		return err == nil && !sel.Kind.InKernel() && !(ok && strings.Contains(path, "/"))
 	})
 	if anywhere {
-		fmt.Fprintf(stderr, "sdttrace: --comm does not say which file to attach to: a program that is not in PATH is attached to when a rescan, every %v, meets a process of it; --exe FILE and PATH:PROVIDER:NAME attach at once\n", rescan)
+		fmt.Fprintf(stderr, "sdttrace: --comm names no file: a program that is not in PATH is found by a rescan, every %v; --exe FILE and PATH:PROVIDER:NAME attach at once\n", rescan)
 	}
 }

@@ -27,7 +27,7 @@ func Missing(err error, probes []string, waitable bool) error {
 	}
 	for _, probe := range probes {
 		if kind, rest, _ := strings.Cut(probe, ":"); slices.Contains(bpftraceKinds, kind) || slices.Contains(bpftraceEvents, kind) && strings.Contains(rest, ":") {
-			return fmt.Errorf("%w; %s: as in bpftrace is unknown here: USDT probes are [PATH:]PROVIDER:NAME, functions uprobe:PATH:FUNC, those of the kernel kprobe:FUNC or fentry:FUNC, its events tracepoint:SYSTEM:EVENT", err, kind)
+			return fmt.Errorf("%w; %s: is bpftrace's: here it is [PATH:]PROVIDER:NAME, uprobe:PATH:FUNC, kprobe:FUNC, fentry:FUNC or tracepoint:SYSTEM:EVENT", err, kind)
 		}
 	}
 	if missing := (*attach.PrivilegeError)(nil); !waitable || errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) && !later(err, probes) {

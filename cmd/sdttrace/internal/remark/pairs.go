@@ -47,13 +47,13 @@ func spansOf(s session.Session) (all []span, err error) {
 
 // pairs returns what the summary says of pairs, in front of their events; "" of other sessions, and
 // of several spans, which have a line each.
-func pairs(stderr io.Writer, s session.Session) (string, error) {
+func pairs(stderr io.Writer, s session.Session, where string) (string, error) {
 	all, err := spansOf(s)
 	if err != nil || len(all) == 0 {
 		return "", err
 	}
 	for i := range all {
-		text := all[i].text + matched(stderr, &all[i].PairStats)
+		text := all[i].text + matched(stderr, &all[i].PairStats, where)
 		if len(all) == 1 {
 			return text + "; ", nil
 		}
@@ -62,8 +62,13 @@ func pairs(stderr io.Writer, s session.Session) (string, error) {
 	return "", nil
 }
 
-// matched returns what pairs there were, and what became of other starts and ends, if there were any.
-func matched(stderr io.Writer, p *attach.PairStats) string {
+// matched returns what pairs there were, and what became of other starts and ends, if there were any. Pairs
+// that a known provider's own condition leaves out are none for the user.
+func matched(stderr io.Writer, p *attach.PairStats, where string) string {
+	dropped := p.Dropped
+	if where == "" {
+		dropped = 0
+	}
 	text := printable.Many(p.Pairs, "pair", "pairs")
 	if p.Fast > 0 {
 		text = fmt.Sprintf("%s of %s", printable.Many(p.Pairs-p.Fast, "slow one", "slow ones"), printable.Many(p.Pairs, "pair", "pairs"))
@@ -73,10 +78,10 @@ func matched(stderr io.Writer, p *attach.PairStats) string {
 		one, more string
 		text      string
 	}{
-		{p.Dropped, "pair", "pairs", "that conditions leave out"},
+		{dropped, "pair", "pairs", "that conditions leave out"},
 		{p.Pending, "start", "starts", "without an end"},
 		{p.Unstarted, "end", "ends", "without a start"},
-		{p.Replaced, "start", "starts", "that another one followed before an end, as where a program says again what it does, or fails"},
+		{p.Replaced, "start", "starts", "that another start followed before an end"},
 		{p.Evicted, "start", "starts", "evicted since the table was full"},
 		{p.TooDeep, "start", "starts", fmt.Sprintf("evicted since more than %d nested", nesting)},
 	} {
@@ -85,7 +90,7 @@ func matched(stderr io.Writer, p *attach.PairStats) string {
 		}
 	}
 	if p.Torn > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %s left out: events between start and end were lost, or fired before their probes were found, so that start and end need not belong together\n", printable.Many(p.Torn, "more pair is", "more pairs are"))
+		fmt.Fprintf(stderr, "sdttrace: %s left out: events between start and end were lost or came before their probes were found\n", printable.Many(p.Torn, "more pair is", "more pairs are"))
 	}
 	return text
 }
@@ -93,9 +98,9 @@ func matched(stderr io.Writer, p *attach.PairStats) string {
 // lonely says why there is no pair, and what to look at, "" where there are some or no events.
 func lonely(p *attach.PairStats, where string, recorded bool) string {
 	starts, ends := p.Pending+p.TooDeep+p.Evicted+p.Replaced, p.Unstarted
-	longer, enough := "trace for longer, or ", "trace for longer than a pair takes, or "
+	longer := "trace for longer, or "
 	if recorded {
-		longer, enough = "", ""
+		longer = ""
 	}
 	switch {
 	case p.Pairs == 0 && p.Dropped > 0 && where != "":
@@ -107,5 +112,5 @@ func lonely(p *attach.PairStats, where string, recorded bool) string {
 	case starts == 0:
 		return "no start has fired: " + longer + "name another start"
 	}
-	return "no start has found its end: " + enough + "name arguments that are equal in both by --key, or behind the span; with machine among them, pairs are of any two processes"
+	return "no start has found its end: " + longer + "name what is equal in both: --key A, or START,END:A of --span; A,machine between processes"
 }

@@ -26,8 +26,8 @@ func Closing(s session.Session, stderr io.Writer) {
 	}
 }
 
-// Summary reports what became of the events.
-func Summary(stderr io.Writer, s session.Session) error {
+// Summary reports what became of the events. where is the condition that the user has given, if any.
+func Summary(stderr io.Writer, s session.Session, where string) error {
 	st, err := s.Stats()
 	if err != nil {
 		return err
@@ -39,10 +39,10 @@ func Summary(stderr io.Writer, s session.Session) error {
 		fmt.Fprintf(stderr, "sdttrace: %s\n", printable.String(err.Error()))
 	}
 	if st.Untold > 0 && st.Ended > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %s the kernel dropped what a process mapped: stacks of processes that had ended, here %d, may have wrong names or none\n", printable.Many(st.Untold, "time", "times"), st.Ended)
+		fmt.Fprintf(stderr, "sdttrace: %s the kernel dropped what a process mapped: stacks of %d that had ended may have wrong names or none\n", printable.Many(st.Untold, "time", "times"), st.Ended)
 	}
 	if st.Silent > 0 {
-		fmt.Fprintf(stderr, "sdttrace: %s began before their semaphores were raised, and may have left out events at first: other work had the CPU, or this process may not write to theirs\n", printable.Many(st.Silent, "process", "processes"))
+		fmt.Fprintf(stderr, "sdttrace: %s began before their semaphores were raised, and may have left out events at first\n", printable.Many(st.Silent, "process", "processes"))
 	}
 	more := ""
 	if st.Missed > 0 {
@@ -59,7 +59,7 @@ func Summary(stderr io.Writer, s session.Session) error {
 	if s.Via() == attach.ViaRecording {
 		attached = "of " + printable.Many(len(p), "probe", "probes")
 	}
-	paired, err := pairs(stderr, s)
+	paired, err := pairs(stderr, s, where)
 	if err != nil {
 		return err
 	}
