@@ -14,6 +14,7 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/format"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/interrupt"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/look"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/output"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/screen"
@@ -40,6 +41,7 @@ func (f *traceFlags) trace(ctx context.Context, d deed, probes []string, stdout,
 	if f.output.Readable && !f.quiet && !f.user && f.replayed == nil {
 		f.meanings.Texts = &format.Texts{}
 	}
+	probes = look.Whole(probes)
 	traced := d.traces(probes)
 	for _, probe := range traced {
 		sel, err := selector.Parse(probe)

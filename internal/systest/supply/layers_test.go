@@ -125,7 +125,8 @@ cmd/sdttrace/internal/command: attach cmd/sdttrace/internal/interrupt internal/g
 cmd/sdttrace/internal/output: internal/printable
 cmd/sdttrace/internal/screen: internal/printable
 cmd/sdttrace/internal/format: attach event internal/held internal/kernfunc internal/mangled internal/printable internal/selector internal/spelling internal/typed notes prototype reader total
-cmd/sdttrace/internal/look: attach internal/selector internal/spelling prototype reader
+cmd/sdttrace/internal/flagvalue: attach
+cmd/sdttrace/internal/look: attach cmd/sdttrace/internal/flagvalue internal/selector internal/spelling prototype reader
 cmd/sdttrace/internal/shell:
 cmd/sdttrace/internal/session: attach event internal/selector internal/sys total
 cmd/sdttrace/internal/perfetto: attach cmd/sdttrace/internal/session event internal/printable notes symbols
@@ -134,9 +135,8 @@ cmd/sdttrace/internal/cost: attach cmd/sdttrace/internal/format cmd/sdttrace/int
 cmd/sdttrace/internal/remark: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/cost cmd/sdttrace/internal/format cmd/sdttrace/internal/session cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/traps prototype reader total
 cmd/sdttrace/internal/recording: cmd/sdttrace/internal/session internal/printable internal/procfs internal/ring internal/tracefile
 cmd/sdttrace/internal/list: attach cmd/sdttrace/internal/look cmd/sdttrace/internal/output cmd/sdttrace/internal/recording cmd/sdttrace/internal/remark cmd/sdttrace/internal/screen cmd/sdttrace/internal/shell internal/printable internal/procfs internal/selector internal/tracepoint internal/watch notes prototype reader
-cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable total
+cmd/sdttrace/internal/cgroup: cmd/sdttrace/internal/session internal/container internal/printable internal/spelling total
 cmd/sdttrace/internal/complete: cmd/sdttrace/internal/session internal/kernelsites internal/printable internal/procfs internal/selector notes prototype reader
-cmd/sdttrace/internal/flagvalue: attach
 cmd/sdttrace/internal/word: attach cmd/sdttrace/internal/flagvalue internal/spelling
 cmd/sdttrace/internal/breakpoint: attach cmd/sdttrace/internal/command cmd/sdttrace/internal/flagvalue event internal/gate internal/privilege
 cmd/sdttrace/internal/groups: attach cmd/sdttrace/internal/format cmd/sdttrace/internal/output cmd/sdttrace/internal/screen cmd/sdttrace/internal/session internal/spelling total

@@ -7,12 +7,25 @@ import (
 	"strings"
 
 	"github.com/go-usdt/usdt/attach"
+	"github.com/go-usdt/usdt/cmd/sdttrace/internal/flagvalue"
 	"github.com/go-usdt/usdt/prototype"
 	"github.com/go-usdt/usdt/reader"
 )
 
 // IsProvider reports whether a word can only be the name of a provider.
 func IsProvider(word string) bool { return provider.MatchString(word) }
+
+// Whole returns the words with all probes of a provider in the place of its name. Names of probes have
+// "__", and the calls that --stack bounds are no provider.
+func Whole(words []string) []string {
+	all := slices.Clone(words)
+	for i, word := range all {
+		if IsProvider(word) && !strings.Contains(word, "__") && !flagvalue.IsStack(word) {
+			all[i] += ":*"
+		}
+	}
+	return all
+}
 
 var provider = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
