@@ -30,11 +30,13 @@ count, sum, avg, min and max, or what --show names. --slower prints longer pairs
 --fields, and the starts that hang; with --top N, the N slowest. --interval also counts starts that hang.`,
 	examples: `  sdttrace latency myapp:request_start myapp:request_done --key id --by path
   sdttrace latency postgresql --slower 50ms       a provider alone: the pair that matters first
-  sdttrace latency postgresql:query__plan__start --show p50,p99   a start alone: the end that belongs to it
-  sdttrace latency postgresql:lock__wait__start postgresql:lock__wait__done --by 'sql(statement),stack'
+  sdttrace latency postgresql --show p50,p99,p99.9   quantiles, of PostgreSQL by the shape of statements
+  sdttrace latency postgresql:lock__wait__start --by 'sql(statement),stack'   a start alone: and its end
   sdttrace latency uprobe:./srv:handle            how long a function takes, up to its uretprobe
   sdttrace latency a:sent b:received --key machine,id --from day.usdt   between processes`,
-	does: func(f *traceFlags) deed { return &latencies{sums: sums{traceFlags: f, value: "latency"}} },
+	does: func(f *traceFlags) deed {
+		return &latencies{sums: sums{traceFlags: f, value: "latency", order: format.Order{Own: "sum"}}}
+	},
 }
 
 // latencies measures the time from one probe to another.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type sums struct {
 func (d *sums) grouping(set word.Set) {
 	set.Add("by", &d.by)
 	set.Add("interval", &d.interval)
-	d.order.Sort = groups.Orders[0]
+	d.order.Sort = cmp.Or(d.order.Own, groups.Orders[0])
 	set.Add("sort", &d.order.Sort)
 	set.Add("top", &d.order.Top)
 	set.Add("max-groups", &d.maxGroups)

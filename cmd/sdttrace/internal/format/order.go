@@ -14,6 +14,7 @@ import (
 type Order struct {
 	Sort string
 	Top  int
+	Own  string // the order where the user names none, also by a value that is not shown; empty for the count
 }
 
 // Check returns an error of usage. The names are the names of the values that groups have, beside
@@ -26,9 +27,9 @@ func (f *Order) Check(names []string, grouped bool) error {
 		}
 	}
 	switch {
-	case !slices.Contains(values, f.Sort):
+	case !slices.Contains(values, f.Sort) && f.Sort != f.Own:
 		return fmt.Errorf("--sort %s: the groups have %s", f.Sort, strings.Join(values, ", "))
-	case !grouped && (f.Top > 0 || f.Sort != "count"):
+	case !grouped && (f.Top > 0 || f.Sort != cmp.Or(f.Own, "count")):
 		return errors.New("--top and --sort have no effect without --by: there is one group")
 	}
 	return nil
