@@ -13,7 +13,9 @@ import (
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/page"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/remark"
 	"github.com/go-usdt/usdt/cmd/sdttrace/internal/session"
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/version"
+	"github.com/go-usdt/usdt/reader"
 )
 
 // Filler adds what sessions deliver to a page.
@@ -54,7 +56,7 @@ func (f *Filler) add(t *session.Timeline, cancel context.CancelFunc) (first erro
 				f.Page.Add(&pair.Start)
 				f.Page.Add(one.End)
 			}
-			f.Page.AddPair(&pair.Start, one.End, pair.Took, f.group(pair, one.End), pair.Span)
+			f.Page.AddPair(&pair.Start, f.end(pair.Span, one.End), pair.Took, f.group(pair, one.End), pair.Span)
 		}
 		if n == f.Limit && n > 0 {
 			cancel()
@@ -63,6 +65,17 @@ func (f *Filler) add(t *session.Timeline, cancel context.CancelFunc) (first erro
 		return true
 	})
 	return first
+}
+
+// end returns the end of a pair of a span as pages list it: what is in registers says nothing where a first
+// look, and not the user, has chosen a function.
+func (f *Filler) end(span int, end *event.Event) *event.Event {
+	if span >= len(f.By) || f.By[span] == "" || end.Probe.Kind == reader.USDT {
+		return end
+	}
+	listed := *end
+	listed.Args = []event.Arg{}
+	return &listed
 }
 
 // Summary returns what a page says of a session that a command traces, and why there is nothing to show.
