@@ -117,7 +117,7 @@ func (h heat) say(sample bool) string {
 	}
 	advice := "most of that is the trap into the kernel, which only a short --duration, such as 100ms, bounds"
 	if sample {
-		advice = fmt.Sprintf("--sample %d saves the recording of most, but no trap into the kernel; a short --duration, such as 100ms, bounds both", sampleFor(h.rate))
+		advice = fmt.Sprintf("--sample %d records one in so many, but all trap into the kernel; a short --duration, such as 100ms, bounds both", sampleFor(h.rate))
 	}
 	percent := func(share float64) []byte { return format.AppendShort(nil, 100*share, 2) }
 	ofOwn := ""

@@ -26,7 +26,7 @@ func Plan(w io.Writer, plan attach.Plan, verbose bool) {
 		}
 	}
 	if kernel > manyKernel {
-		fmt.Fprintf(w, "sdttrace: %d functions and tracepoints of the kernel are traced: each call costs a microsecond or more, and detaching may take seconds\n", kernel)
+		fmt.Fprintf(w, "sdttrace: %d functions and tracepoints of the kernel are traced: each call costs a microsecond or more, in all processes, and detaching may take seconds\n", kernel)
 	}
 	sites(w, plan, verbose)
 }
