@@ -18,7 +18,7 @@ var unprivilegedTests = []string{
 }
 
 // TestSuiteUnprivileged runs tests once more, as nobody with the two capabilities that attaching
-// takes. All pass, except those of perf events.
+// takes. All of them pass.
 func TestSuiteUnprivileged(t *testing.T) {
 	if err := features.HaveBPFLinkUprobeMulti(); errors.Is(err, ebpf.ErrNotSupported) {
 		needs.Skip(t, "without uprobe_multi: %v", err)

@@ -50,7 +50,8 @@ func TestChildren(t *testing.T) {
 }
 
 // TestFamily checks that every verb with --children has each event of a command that forks at random,
-// and every second also those of a process and its child, and none of others that run the same file.
+// and none of another process that runs the same file. Every second verb also traces a running process
+// and its child.
 func TestFamily(t *testing.T) {
 	sdttrace := filepath.Join(commands(t, "sdttrace"), "sdttrace")
 	program := needs.Compile(t, "testdata/tree.c", "gcc", "-O1")

@@ -34,9 +34,9 @@ func As(t testing.TB, cmd *exec.Cmd, user uint32, capabilities ...uintptr) *exec
 var skipped = regexp.MustCompile(`(?m)^    \S+\.go:\d+: (?:short: .*|this kernel runs no 32-bit programs)\n--- SKIP: (\S+) \(`)
 
 // Suite runs tests of the calling test's package once more, as [Nobody] with the two
-// capabilities that attaching takes, and their parts except those of perf events, which take
-// more, and of shared memory, which takes nothing. All must pass, unless they say that they are not
-// short, or not for this kernel.
+// capabilities that attaching takes. It leaves out their subtests of perf events, which take
+// more, and of shared memory, which takes nothing. All tests must pass, unless they say that they are
+// not short, or not for this kernel.
 func Suite(t *testing.T, names []string) {
 	t.Helper()
 	if testing.Short() {

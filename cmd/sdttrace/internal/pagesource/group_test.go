@@ -29,7 +29,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestEnd lists no registers of a function that a first look has chosen, and those of others.
+// TestEnd checks that pages leave out the registers of a function only where a first look has chosen it.
 func TestEnd(t *testing.T) {
 	args := []event.Arg{{Name: "arg0", Value: uint64(1)}}
 	for _, c := range []struct {
