@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/go-usdt/usdt/attach/internal/bind"
@@ -16,9 +15,6 @@ import (
 
 // inKernel reports whether a selector names functions or tracepoints of the kernel.
 func (p *programs) inKernel() bool { return len(p.links) > 0 }
-
-// errAllTrampolines is the error for a selector of all functions by trampolines.
-var errAllTrampolines = errors.New("a trampoline at each of the kernel's functions takes the kernel minutes to make and slows down the whole machine: name them by more than *, or take kprobe: instead")
 
 // linkTo returns the kind of link by which a site of the kernel is attached to.
 func (p *programs) linkTo(probe *reader.Probe) link.Kind {

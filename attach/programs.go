@@ -16,7 +16,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/attach/internal/source"
 	"github.com/go-usdt/usdt/internal/kernel"
-	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
@@ -41,8 +40,8 @@ type programs struct {
 
 // Fits chooses how sites of the kernel are attached to, before they are looked for.
 func (p *programs) Fits(s *selector.Selector) error {
-	if s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0 && s.MatchKernel(kernfunc.Kernel, "any", 0) {
-		return errAllTrampolines
+	if err := discover.CheckTrampolines(s); err != nil {
+		return err
 	}
 	if _, known := p.links[s.Kind]; known || !s.Kind.InKernel() {
 		return nil

@@ -16,6 +16,7 @@ import (
 	ebpflink "github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
+	"github.com/go-usdt/usdt/attach"
 	"github.com/go-usdt/usdt/attach/internal/libbpf"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/site"
@@ -54,7 +55,14 @@ import (
 // processes, whatever the target is. bpf_get_attach_cookie returns the cookie, except
 // at raw tracepoints and iterators; [Collection.Links] has the iterator to be opened. AttachProgram
 // also attaches programs of the sections for kprobes, system calls and tracepoints, which need not name
-// any. The programs of all other sections are the caller's to attach: [Collection.Left].
+// any.
+//
+// "fentry.multi/GLOB", "fexit.multi/GLOB" and "fsession.multi/GLOB" attach to all functions of the kernel itself
+// that fit, by one link of trampolines, which Linux 7.2 and later have; New returns an error that wraps
+// [ebpf.ErrNotSupported] where they lack. Such a program reads arguments by bpf_get_func_arg. Functions that the
+// kernel refuses are in the [Collection.Plan], and more than 1,000 need [Options.Force].
+//
+// The programs of all other sections are the caller's to attach: [Collection.Left].
 type Collection struct {
 	*ebpf.Collection
 
@@ -157,6 +165,9 @@ func LoadSpec(object io.ReaderAt) (spec *ebpf.CollectionSpec, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read BPF object: %w", err)
 	}
+	for _, p := range spec.Programs {
+		typeMulti(p)
+	}
 	return spec, nil
 }
 
@@ -201,7 +212,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 	for name, p := range spec.Programs {
 		if s, ok := sectionOf(p); ok {
 			c.programs[name] = &program{section: s}
-			later = later || s.selector == "" && s.kernel == nil
+			later = later || s.selector == "" && !s.ofKernel()
 		} else {
 			c.left = append(c.left, name)
 		}
@@ -216,7 +227,7 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 		return nil, err
 	}
 	onTaskStack := c.stayOnTaskStack(spec, &o)
-	c.findSites(ctx, &o)
+	c.findSites(ctx)
 	if c.specs != nil {
 		c.size(spec, &o, later)
 	}
@@ -244,6 +255,10 @@ func New(ctx context.Context, spec *ebpf.CollectionSpec, opts *Options) (*Collec
 // setLink makes the program load for the kind of link that will be used.
 func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 	switch {
+	case s.links == link.TrampolineMany:
+		if err := link.RequireMany(s.when); err != nil {
+			return fmt.Errorf("program %s in section %s: %w", p.Name, p.SectionName, err)
+		}
 	case s.kernel != nil, s.links != link.Auto: // as it was compiled
 	case s.session:
 		err := link.Sessions.Require()
@@ -279,12 +294,21 @@ func (c *Collection) stayOnTaskStack(spec *ebpf.CollectionSpec, o *Options) (cha
 }
 
 // findSites finds the sites that programs name.
-func (c *Collection) findSites(ctx context.Context, o *Options) {
+func (c *Collection) findSites(ctx context.Context) {
 	for _, p := range c.programs {
 		if p.section.kernel == nil && p.section.selector != "" {
-			p.target, p.err = c.newTarget(ctx, p, p.section.selector, o)
+			p.target, p.err = c.ownTarget(ctx, p)
 		}
 	}
+}
+
+// ownTarget finds the sites that a program's section names.
+func (c *Collection) ownTarget(ctx context.Context, p *program) (*target, error) {
+	o := c.options
+	if p.section.ofKernel() {
+		o.Target = attach.Target{}
+	}
+	return c.newTarget(ctx, p, p.section.selector, &o)
 }
 
 // abandon gives up a collection that could not be loaded.

@@ -18,6 +18,7 @@ import (
 func adopt(spec *ebpf.CollectionSpec) error {
 	for _, p := range spec.Programs {
 		nameTarget(p)
+		typeMulti(p)
 		for i := range p.Instructions {
 			function := btf.FuncMetadata(&p.Instructions[i])
 			if function == nil || function.Linkage != btf.GlobalFunc || !strings.HasPrefix(function.Name, libbpf.FunctionPrefix) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -21,13 +22,26 @@ import (
 
 // sectionCounts are the programs of testdata/sections.bpf.c that Attach attaches.
 var sectionCounts = []string{"kprobed", "kretprobed", "traced", "exited", "raw", "entered", "left", "called", "returned",
-	"raw_writable", "many", "many_returned", "both"}
+	"raw_writable", "many", "many_returned", "both", "many_entered", "many_left", "many_both"}
+
+// byTrampolines are programs for links of many functions by trampolines.
+var byTrampolines = []string{"many_entered", "many_left", "many_both"}
 
 // withoutKprobes reports whether the kernel was built without kprobes. Then it has no trampolines for
 // functions either, and replaces none.
 func withoutKprobes() bool {
 	_, err := os.Stat("/sys/bus/event_source/devices/kprobe")
 	return errors.Is(err, os.ErrNotExist)
+}
+
+// hasTrampolinesOfMany reports whether the kernel is one that has links of many functions by trampolines.
+func hasTrampolinesOfMany(t *testing.T) bool {
+	t.Helper()
+	version, err := features.LinuxVersionCode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version >= 7<<16|2<<8
 }
 
 // TestSections attaches what a skeleton of libbpf attaches, twice: programs of the kernel's
@@ -50,6 +64,9 @@ func TestSections(t *testing.T) {
 		"many_returned": without || features.HaveBPFLinkKprobeMulti() != nil,
 		"both":          without || features.HaveBPFLinkKprobeSession() != nil,
 	}
+	for _, name := range byTrampolines {
+		lacks[name] = without || !hasTrampolinesOfMany(t)
+	}
 	for name, lacks := range lacks {
 		only := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{name: spec.Programs[name]}, Maps: spec.Maps, Types: spec.Types}
 		c, err := collection.New(t.Context(), only, nil)
@@ -58,7 +75,7 @@ func TestSections(t *testing.T) {
 			c.Close()
 		}
 		// Linux has trampolines on arm64 since 6.4.
-		if err != nil && (lacks || errors.Is(err, ebpf.ErrNotSupported)) {
+		if err != nil && (lacks || runtime.GOARCH == "arm64" && errors.Is(err, ebpf.ErrNotSupported)) {
 			t.Log(err)
 			delete(spec.Programs, name)
 			missing[name] = true
@@ -68,7 +85,7 @@ func TestSections(t *testing.T) {
 	if d := cmp.Diff([]string{"sampled", "unheard_of"}, c.Left()); d != "" {
 		t.Errorf("left to the caller (-want +got):\n%s", d)
 	}
-	counts := func() (n [13]uint64) {
+	counts := func() (n [16]uint64) {
 		t.Helper()
 		if err := c.Variables["seen"].Get(&n); err != nil {
 			t.Fatal(err)
@@ -161,6 +178,9 @@ func TestKernelSelectors(t *testing.T) {
 		"many":          {"kprobe:do_sys_openat?"},
 		"many_returned": {"do_sys_openat2"},
 		"both":          {"kprobe:do_sys_openat2"},
+		"many_entered":  {"fentry:do_sys_openat2", "do_sys_openat?", "fentry:vmlinux:do_sys_openat?"},
+		"many_left":     {"do_sys_openat2"},
+		"many_both":     {"fentry:do_sys_openat?"},
 		"called":        {"uprobe:" + path + ":fire", path + ":fire"},
 	}
 	number := map[string]int{}
@@ -187,6 +207,12 @@ func TestKernelSelectors(t *testing.T) {
 		if name == "called" {
 			spec.Programs[name].SectionName = "uprobe"
 		}
+		if slices.Contains(byTrampolines, name) && (withoutKprobes() || !hasTrampolinesOfMany(t)) {
+			if _, err := collection.New(t.Context(), spec, nil); !errors.Is(err, ebpf.ErrNotSupported) || !strings.Contains(err.Error(), "Linux 7.2") {
+				t.Errorf("%s on a kernel without such links: %v", name, err)
+			}
+			continue
+		}
 		c := newCollection(t, spec, nil)
 		if left := c.Left(); len(left) > 0 {
 			t.Errorf("%s is left to the caller", left)
@@ -211,7 +237,7 @@ func TestKernelSelectors(t *testing.T) {
 				if err := c.Variables["pid"].Set(pid); err != nil {
 					t.Fatal(err)
 				}
-				var before, after [13]uint64
+				var before, after [16]uint64
 				if err := c.Variables["seen"].Get(&before); err != nil {
 					t.Fatal(err)
 				}
@@ -246,6 +272,69 @@ func TestKernelSelectors(t *testing.T) {
 			if option := (*attach.OptionError)(nil); !errors.As(err, &option) {
 				t.Errorf("%s in one process: got error %v, want an OptionError", name, err)
 			}
+		}
+	}
+}
+
+// TestManyTrampolines attaches programs to many functions of the kernel by trampolines, of which it refuses some, and
+// some have two names, and to none of a module.
+func TestManyTrampolines(t *testing.T) {
+	if withoutKprobes() || !hasTrampolinesOfMany(t) {
+		return // TestKernelSelectors has what they say there
+	}
+	needs.Loop(t)
+	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/sections.bpf.c"))
+	for name, p := range spec.Programs {
+		if p.AttachTo = ""; !slices.Contains(byTrampolines, name) {
+			delete(spec.Programs, name)
+		}
+	}
+	c := newCollection(t, spec, nil)
+	for _, test := range []struct {
+		program, selector string
+		attached, refused int    // at least
+		why               string // is in the reason of each that is refused
+	}{
+		{"many_entered", "fentry:vfs_*", 40, 0, ""},
+		{"many_left", "fexit:do_e*", 1, 2, "trampoline"},
+		{"many_both", "fentry:__*_sys_munlockall", 1, 0, ""}, // names of one function
+	} {
+		a, err := c.AttachProgram(t.Context(), test.program, test.selector, nil)
+		if err != nil {
+			t.Errorf("%s: %v", test.selector, err)
+			continue
+		}
+		attached, refused := 0, 0
+		for _, s := range a.Plan() {
+			if s.Attached {
+				attached++
+				continue
+			}
+			refused++
+			if s.Reason == nil || !strings.Contains(s.Reason.Error(), test.why) {
+				t.Errorf("%s: %s is refused: %v, want %q", test.selector, s.Probe.Name, s.Reason, test.why)
+			}
+		}
+		links, err := a.Links()
+		if attached < test.attached || refused < test.refused || err != nil || len(links) != min(attached, 1) {
+			t.Errorf("%s: attached to %d by %d links, %d refused, error %v", test.selector, attached, len(links), refused, err)
+		}
+		for _, l := range links {
+			l.Close()
+		}
+		if err := errors.Join(a.Close(), a.Wait(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}
+	for selector, want := range map[string]string{
+		"fentry:loop:lo_*": "module loop has it",
+		"fentry:*":         "a trampoline at each of the kernel's functions",
+		"fentry:*_*":       "functions of the kernel slow down the whole machine",
+		"fexit:vfs_*":      "the program is in a section for fentry:FUNC",
+		"fentry:no_fun":    "no probe matches fentry:no_fun in the kernel",
+	} {
+		if _, err := c.AttachProgram(t.Context(), "many_entered", selector, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want one with %q", selector, err, want)
 		}
 	}
 }

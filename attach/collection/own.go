@@ -63,7 +63,7 @@ func (c *Collection) attachOwn(ctx context.Context, p *program) error {
 	p.target, p.err, p.refused = nil, nil, nil
 	c.mu.Unlock()
 	if t == nil && err == nil { // it was attached before
-		t, err = c.newTarget(ctx, p, p.section.selector, &c.options)
+		t, err = c.ownTarget(ctx, p)
 	}
 	if err != nil {
 		return err
@@ -80,5 +80,5 @@ func (c *Collection) attachOwn(ctx context.Context, p *program) error {
 
 // Left returns the names of the programs that the caller has to attach: neither Attach nor
 // AttachProgram does, because their sections are unknown, or are for one place and name none. A program in a section
-// that cilium/ebpf does not know, such as "fentry.multi/…" in its version 0.22, is not loaded either.
+// that neither cilium/ebpf nor this package knows is not loaded either.
 func (c *Collection) Left() []string { return slices.Clone(c.left) }

@@ -32,7 +32,7 @@ func (c *Collection) shareLinks(spec *ebpf.CollectionSpec, pids []int) error {
 	defer procs.Close()
 	for name, p := range c.programs {
 		own := spec.Programs[name]
-		if p.section.kernel != nil || p.section.selector == "" || !slices.Contains(gplCompatible, own.License) {
+		if p.section.ofKernel() || p.section.selector == "" || !slices.Contains(gplCompatible, own.License) {
 			continue
 		}
 		if c.processes == nil {

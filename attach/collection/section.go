@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/reader"
@@ -14,8 +15,9 @@ type section struct {
 	kind     reader.ProbeKind
 	session  bool       // one program for the entry of a function and the return from it
 	single   bool       // one that libbpf loads for one instruction, as perf events are
-	kernel   kernelLink // attaches to something of the kernel's; nil for sites of files
+	kernel   kernelLink // attaches to what AttachTo names of the kernel; nil if a selector names the sites
 	selector string     // as newTarget takes it, or what kernel takes; empty if the section names nothing
+	when     link.When  // of programs for links of many functions by trampolines
 
 	// links is the kind of link by which AttachProgram attaches to what a selector names; Auto for the
 	// collection's if the section is for files, and for none if it is for the kernel.
@@ -50,6 +52,30 @@ var sections = map[string]section{
 	"freplace":         {kernel: replacement},
 	"lsm":              {kernel: lsm},
 	"iter":             {kernel: iterator},
+	"fentry.multi":     {kind: reader.Fentry, links: link.TrampolineMany, when: link.AtEntry},
+	"fexit.multi":      {kind: reader.Fexit, links: link.TrampolineMany, when: link.AtReturn},
+	"fsession.multi":   {kind: reader.Fentry, session: true, links: link.TrampolineMany, when: link.AtBoth},
+}
+
+// ofKernel reports whether programs run at something of the kernel, in all processes.
+func (s *section) ofKernel() bool { return s.kernel != nil || s.kind.InKernel() }
+
+// typeMulti gives a program its type and what it is attached to, if its section is one for many functions by
+// trampolines, which cilium/ebpf does not know in version 0.22.
+func typeMulti(p *ebpf.ProgramSpec) {
+	name, to, _ := strings.Cut(strings.TrimPrefix(p.SectionName, "?"), "/")
+	name, sleeps := strings.CutSuffix(name, ".s")
+	s := sections[name]
+	if p.Type != ebpf.UnspecifiedProgram || s.links != link.TrampolineMany {
+		return
+	}
+	p.Type, p.AttachType = ebpf.Tracing, s.when.Many()
+	if p.AttachTo == "" {
+		p.AttachTo = to
+	}
+	if sleeps {
+		p.Flags |= unix.BPF_F_SLEEPABLE
+	}
 }
 
 // sectionOf returns false for a program that the caller attaches.

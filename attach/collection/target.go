@@ -52,6 +52,9 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 		if err := link.CheckKernel(sel.Kind); err != nil {
 			return nil, err
 		}
+		if err := discover.CheckTrampolines(&sel); err != nil {
+			return nil, &attach.SelectorError{Selector: expr, Err: err}
+		}
 	}
 	if t.procs, err = process.Hold(o.Target.PIDs); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@
 
 volatile int pid;
 volatile __u64 namespace[2] = {~0, ~0}; /* that pid belongs to: the device and the inode of /proc/PID/ns/pid */
-volatile __u64 seen[13];
+volatile __u64 seen[16];
 
 static __always_inline int is_pid(void)
 {
@@ -35,7 +35,10 @@ COUNTS("raw_tp.w/sys_exit", raw_writable, 9)
 COUNTS("kprobe.multi/do_sys_openat?", many, 10)
 COUNTS("kretprobe.multi/do_sys_openat2", many_returned, 11)
 COUNTS("kprobe.session/do_sys_openat2", both, 12)
-COUNTS("fentry.multi/do_sys_open*", unheard_of, 0)
+COUNTS("fentry.multi/do_sys_openat?", many_entered, 13)
+COUNTS("fexit.multi/do_sys_openat?", many_left, 14)
+COUNTS("fsession.multi/do_sys_openat?", many_both, 15)
+COUNTS("fentry.future/do_sys_open*", unheard_of, 0)
 COUNTS("perf_event", sampled, 0)
 COUNTS("kprobe", anywhere, 0)
 

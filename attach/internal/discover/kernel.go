@@ -1,10 +1,12 @@
 package discover
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/go-usdt/usdt/internal/kernelsites"
+	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/selector"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -12,6 +14,17 @@ import (
 // ErrNoFunction is wrapped, beside ErrNoMatch, by the error for a selector that names nothing in the
 // kernel: waiting does not help.
 var ErrNoFunction = fmt.Errorf("%w", ErrNoMatch)
+
+// errAllTrampolines is the error for a selector of all functions by trampolines.
+var errAllTrampolines = errors.New("a trampoline at each of the kernel's functions takes the kernel minutes to make and slows down the whole machine: name them by more than *, or take kprobe: instead")
+
+// CheckTrampolines returns an error for a selector of all functions of the kernel by trampolines.
+func CheckTrampolines(s *selector.Selector) error {
+	if s.Kind.ByTrampoline() && s.Function == "*" && s.Address == 0 && s.MatchKernel(kernfunc.Kernel, "any", 0) {
+		return errAllTrampolines
+	}
+	return nil
+}
 
 // Unpatched returns functions of the kernel that cannot be traced, by their numbers in BTF.
 func (d *Search) Unpatched() []uint32 {

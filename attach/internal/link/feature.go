@@ -69,6 +69,7 @@ var Sessions = kernel.Feature{Test: func() error {
 var manyFunctions = [...]kernel.Feature{
 	AtEntry:  {Test: func() error { return tryFunctions(AtEntry) }},
 	AtReturn: {Test: func() error { return tryFunctions(AtReturn) }},
+	AtBoth:   {Test: func() error { return tryFunctions(AtBoth) }},
 }
 
 // tryFunctions attaches to a function that exists for tests of BPF (net/bpf/test_run.c): that the

@@ -44,6 +44,20 @@ var byTrampoline = way{
 	},
 }
 
+// RequireMany returns an error if this kernel attaches no program to many of its functions by one link of
+// trampolines: it wraps [ebpf.ErrNotSupported] if there are no such links.
+func RequireMany(when When) error {
+	many, err := kernelCalls{}.HaveMany(when)
+	name := mechanisms[TrampolineMany].name
+	switch {
+	case err != nil:
+		return privilege.Explain("ask the kernel for "+name, err)
+	case !many:
+		return fmt.Errorf("%s links: %w (Linux 7.2 has them)", name, ebpf.ErrNotSupported)
+	}
+	return nil
+}
+
 // chooseTrampolines returns TrampolineMany if this kernel has links of many functions, and else
 // TrampolineOne. The error is ErrNoTrampolines if it has none at all.
 func chooseTrampolines() (Kind, error) {
@@ -73,7 +87,10 @@ func attachTrampolines(ctx context.Context, a *attempt) error {
 		calls:    kernelCalls{},
 		outcomes: a.outcomes,
 	}
-	if a.Returns {
+	switch {
+	case a.Session:
+		f.When = AtBoth
+	case a.Returns:
 		f.When = AtReturn
 	}
 	for i := range a.Sites {

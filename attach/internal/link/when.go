@@ -12,6 +12,7 @@ type When int
 const (
 	AtEntry  When = iota // fentry
 	AtReturn             // fexit: it has the arguments as well
+	AtBoth               // fsession
 )
 
 // whens has what the kernel calls each.
@@ -21,6 +22,7 @@ var whens = [...]struct {
 }{
 	AtEntry:  {"fentry", ebpf.AttachTraceFEntry, 59}, // BPF_TRACE_FENTRY_MULTI
 	AtReturn: {"fexit", ebpf.AttachTraceFExit, 60},   // BPF_TRACE_FEXIT_MULTI
+	AtBoth:   {"fsession", 58, 61},                   // BPF_TRACE_FSESSION, BPF_TRACE_FSESSION_MULTI
 }
 
 func (w When) String() string {
