@@ -193,3 +193,36 @@ func TestCgroupAgain(t *testing.T) {
 		leave()
 	}
 }
+
+// TestKernelCgroup counts calls of a function and of a system call that programs in one control group make, which the
+// kernel runs programs at for all processes.
+func TestKernelCgroup(t *testing.T) {
+	selectors := []string{"tracepoint:syscalls:sys_enter_fallocate"}
+	if _, err := os.Stat("/sys/bus/event_source/devices/kprobe/type"); err == nil {
+		selectors = append(selectors, "kprobe:vfs_fallocate", "kretprobe:vfs_fallocate")
+	}
+	root := cgroups(t)
+	above := filepath.Join(root, fmt.Sprintf("usdt_kernel_%d", os.Getpid()))
+	group, beside := above+"/group", above+"/group2"
+	makeGroups(t, above, group, beside)
+	p, other := startChild(t, "fallocating"), startChild(t, "fallocating")
+	move := mover(t, p, root)
+	mover(t, other, root)(beside)
+	for _, selector := range selectors {
+		a, err := attach.OpenAggregate(t.Context(), []string{selector}, attach.Count().By("pid"), &attach.Options{Target: attach.Target{Cgroup: group}})
+		if err != nil {
+			needPrivileges(t, err)
+			t.Fatal(err)
+		}
+		defer a.Close()
+		for i, dir := range []string{group, beside, group, above} { // 1 + 4 calls in the group
+			move(dir)
+			p.Do("%d 4096", 1<<i)
+			other.Do("7 4096")
+		}
+		groups, err := a.Read()
+		if err != nil || len(groups) != 1 || groups[0].Count != 5 || fmt.Sprint(groups[0].By[0].Value) != fmt.Sprint(p.PID()) {
+			t.Errorf("%s: groups %+v, error %v, want 5 calls of process %d", selector, groups, err, p.PID())
+		}
+	}
+}

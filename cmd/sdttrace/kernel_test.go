@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,5 +79,58 @@ $`},
 	}
 	if code := sdttrace("count", "--duration", "10ms", "kprobe:vfs_fallocate"); code != 0 || strings.Contains(stderr.String(), remark) || !strings.Contains(stderr.String(), "attached 1 of 1 site") {
 		t.Errorf("an exact name: exit code %d, %s", code, &stderr)
+	}
+}
+
+// TestKernelPage has a page of a system call and, where there are kprobes, of the kernel's function behind it, and
+// compares its numbers with the reads of one byte that a command makes. A page of calls pairs them with their returns.
+func TestKernelPage(t *testing.T) {
+	var stdout, stderr strings.Builder
+	sdttrace := executed(t, &stdout, &stderr)
+	dir := t.TempDir()
+	file, page := filepath.Join(dir, "file"), filepath.Join(dir, "page")
+	const size = 40
+	if err := os.WriteFile(file, make([]byte, size), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	selectors, pair := []string{"tracepoint:syscalls:sys_enter_read"}, "tracepoint:syscalls:sys_enter_read,tracepoint:syscalls:sys_exit_read"
+	want := map[string]int{"syscalls:sys_enter_read": size + 1} // the last one finds the end
+	if _, err := os.Stat("/sys/bus/event_source/devices/kprobe/type"); err == nil {
+		selectors, pair = append(selectors, "kprobe:vfs_read"), "kprobe:vfs_read,kretprobe:vfs_read"
+		want["vmlinux:vfs_read"] = size + 1
+	}
+	run := func(args ...string) (p struct {
+		Probes, Spans []struct {
+			Name  string
+			Count int
+			Took  struct{ Count int } // of Spans
+		}
+	}) {
+		args = append(append([]string{"page", "-o", page}, args...), "--", "dd", "if="+file, "of=/dev/null", "bs=1")
+		if code := sdttrace(args...); code != 0 {
+			t.Fatalf("%s: exit code %d, prints %s", args, code, &stderr)
+		}
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := pageParts(data)
+		if err == nil {
+			err = json.Unmarshal(parts[0], &p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	got := map[string]int{}
+	for _, probe := range run(append([]string{"--where", "count == 1"}, selectors...)...).Probes {
+		got[probe.Name] += probe.Count
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("the page has %v, want %v", got, want)
+	}
+	if spans := run("--span", pair).Spans; len(spans) != 1 || spans[0].Took.Count < size+1 { // and what loads the command
+		t.Errorf("the page has pairs %+v, want %d or more", spans, size+1)
 	}
 }

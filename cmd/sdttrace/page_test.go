@@ -17,13 +17,23 @@ var pageData = regexp.MustCompile(`<script type="application/gzip;base64"[^>]*>(
 func unpack(ts *testscript.TestScript, _ bool, args []string) {
 	page, err := os.ReadFile(ts.MkAbs(args[0]))
 	ts.Check(err)
-	var all []byte
+	parts, err := pageParts(page)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), bytes.Join(parts, nil), 0o600))
+}
+
+// pageParts returns what a page holds: first what JSON has of all events, then parts of the events.
+func pageParts(page []byte) (parts [][]byte, err error) {
 	for _, data := range pageData.FindAllSubmatch(page, -1) {
 		zipped, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data[1])))
-		ts.Check(err)
-		some, err := io.ReadAll(zipped)
-		ts.Check(err)
-		all = append(all, some...)
+		if err != nil {
+			return nil, err
+		}
+		part, err := io.ReadAll(zipped)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), all, 0o600))
+	return parts, nil
 }
