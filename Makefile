@@ -56,10 +56,10 @@ govulncheck:
 # that it links.
 #
 # test is for each change. test-rest takes as long again, and runs what seldom finds more: every form of
-# what the others try in some, other tracers and browsers, and the same with another compiler, loader or
-# the race detector. CI runs both.
-test: JOBS = test-most test-plain test-contrib test-receiver fuzz FUZZTIME=2000x
-test-rest: JOBS = test-slow test-tools test-go test-raced test-dlopen
+# what the others try in some, mutated inputs, other tracers and browsers, and the same with another compiler,
+# loader or the race detector. CI runs both.
+test: JOBS = test-most test-plain test-contrib test-receiver
+test-rest: JOBS = test-slow test-tools test-go test-raced test-dlopen fuzz FUZZTIME=2000x
 test test-rest: export GORACE = atexit_sleep_ms=0
 test test-rest: export SDTTRACE = $(CURDIR)/bin/test/sdttrace
 test test-rest: tools
