@@ -361,7 +361,9 @@ func (f *traceFlags) nothing(errs []error) error {
 		return attach.ErrNoMatch
 	}
 	hint := remark.Childless(f.children, f.user)
-	if f.declared {
+	if foreign := remark.Foreign(remark.Selectors(errs)); foreign != "" {
+		hint = foreign
+	} else if f.declared {
 		hint += "; a Go program has to load its probes (provider.LoadAll, or USDT_LOAD=1 in its environment)"
 	}
 	if f.held != nil && f.held.Missing() != nil {

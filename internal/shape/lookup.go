@@ -41,9 +41,12 @@ type NoArgument struct {
 }
 
 func (e *NoArgument) Error() string {
-	all := slices.Concat(e.Has, grammar.TaskKeys, e.Keys)
+	all := e.Names()
 	return "it has " + strings.Join(all, ", ") + spelling.Nearly(e.Name, all)
 }
+
+// Names returns all that can be named.
+func (e *NoArgument) Names() []string { return slices.Concat(e.Has, grammar.TaskKeys, e.Keys) }
 
 // Lookup returns the field at the end of a path, and the shifts of its offset and of
 // the index of its string: the field of an array's first element stands for all

@@ -9,6 +9,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/query"
 	"github.com/go-usdt/usdt/attach/internal/site"
 	"github.com/go-usdt/usdt/internal/shape"
+	"github.com/go-usdt/usdt/internal/spelling"
 	"github.com/go-usdt/usdt/reader"
 )
 
@@ -90,14 +91,33 @@ func anyHas(text string) bool {
 	return text == "probe" || err == nil && query.TaskKeyOf(k.Name) >= 0
 }
 
-// neither returns the error for a key that the end lacks, and the start as well. The
-// arguments that both have are named once.
+// neither returns the error for a key that the end lacks, and the start as well. It names once
+// what both have.
 func neither(end, start error) error {
 	var ends, starts *shape.NoArgument
-	if errors.As(end, &ends) && errors.As(start, &starts) && ends.Error() == starts.Error() {
-		return fmt.Errorf("%w: %s, nor has %s", query.ErrAggregation, strings.TrimSuffix(plainly(end).Error(), ": "+ends.Error()), strings.Replace(plainly(start).Error(), " has no argument "+starts.Name, "", 1))
+	if !errors.As(end, &ends) || !errors.As(start, &starts) {
+		return fmt.Errorf("%w: %w; and %w", query.ErrAggregation, end, start)
 	}
-	return fmt.Errorf("%w: %w; and %w", query.ErrAggregation, end, start)
+	lacks := strings.TrimSuffix(plainly(end).Error(), ": "+ends.Error())
+	other := strings.TrimSuffix(plainly(start).Error(), " has no argument "+starts.Name+": "+starts.Error())
+	if ends.Error() == starts.Error() {
+		return fmt.Errorf("%w: %s, nor has %s: %s", query.ErrAggregation, lacks, other, ends)
+	}
+	var has []string
+	both := ends.Names()
+	for _, of := range []*shape.NoArgument{ends, starts} {
+		names := of.Names()
+		if own := slices.DeleteFunc(slices.Clone(of.Has), func(name string) bool { return slices.Contains(ends.Has, name) && slices.Contains(starts.Has, name) }); len(own) > 0 {
+			which := "the end has "
+			if of == starts {
+				which = "the start has "
+			}
+			has = append(has, which+strings.Join(own, ", "))
+		}
+		both = slices.DeleteFunc(both, func(name string) bool { return !slices.Contains(names, name) })
+	}
+	return fmt.Errorf("%w: %s, nor has %s: %s, both have %s%s", query.ErrAggregation, lacks, other, strings.Join(has, ", "), strings.Join(both, ", "),
+		spelling.Nearly(ends.Name, slices.Concat(ends.Names(), starts.Names())))
 }
 
 // bindStartArgs binds the arguments that a start keeps for its end.

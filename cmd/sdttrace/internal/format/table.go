@@ -40,7 +40,11 @@ type Interval struct {
 
 // Title says when an interval ended, and how many events or pairs it had.
 func (t *Table) Title(in *Interval, layout string) string {
-	text := fmt.Sprintf("%s  %s %s", in.At.Format(layout), AppendCount(nil, in.Events), t.Of)
+	of := t.Of
+	if in.Events == 1 {
+		of = strings.TrimSuffix(of, "s")
+	}
+	text := fmt.Sprintf("%s  %s %s", in.At.Format(layout), AppendCount(nil, in.Events), of)
 	if took := in.Took; took > 0 {
 		if took > time.Second/2 {
 			took = took.Round(10 * time.Millisecond) // an interval of a timer

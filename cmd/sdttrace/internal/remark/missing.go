@@ -12,12 +12,38 @@ import (
 	"github.com/go-usdt/usdt/reader"
 )
 
-// bpftraceKinds are kinds of probes that other tools have, and bpftraceEvents kinds that may
+// bpftraceKinds has what bpftrace's kinds of probes are here, and bpftraceEvents kinds that may
 // as well be names of providers: bpftrace has them with three parts, as in interval:s:1.
 var (
-	bpftraceKinds  = []string{"usdt", "rawtracepoint", "kfunc", "kretfunc"}
+	bpftraceKinds = map[string]string{
+		"usdt": "[PATH:]PROVIDER:NAME", "rawtracepoint": "tracepoint:SYSTEM:EVENT", "kfunc": "fentry:FUNC", "kretfunc": "fexit:FUNC",
+	}
 	bpftraceEvents = []string{"profile", "interval", "software", "hardware"}
 )
+
+// Foreign says what a probe of bpftrace's is called here, if probes have one; it is empty if they have none.
+func Foreign(probes []string) string {
+	for _, probe := range probes {
+		kind, rest, _ := strings.Cut(probe, ":")
+		if here := bpftraceKinds[kind]; here != "" {
+			return fmt.Sprintf("; what bpftrace calls %s: is %s here", kind, here)
+		}
+		if slices.Contains(bpftraceEvents, kind) && strings.Contains(rest, ":") {
+			return fmt.Sprintf("; bpftrace has %s:, and sdttrace has no such probes", kind)
+		}
+	}
+	return ""
+}
+
+// Selectors returns the selectors that errors say match nothing.
+func Selectors(noMatch []error) (selectors []string) {
+	for _, err := range noMatch {
+		if rest, ok := strings.CutPrefix(err.Error(), attach.ErrNoMatch.Error()+" "); ok {
+			selectors = append(selectors, rest)
+		}
+	}
+	return selectors
+}
 
 // Missing returns the error of a session whose probes are not there with what may have been meant: the
 // probes of another tool or, if it can be waited for, a program that starts later.
@@ -25,10 +51,8 @@ func Missing(err error, probes []string, waitable bool) error {
 	if !errors.Is(err, attach.ErrNoMatch) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	for _, probe := range probes {
-		if kind, rest, _ := strings.Cut(probe, ":"); slices.Contains(bpftraceKinds, kind) || slices.Contains(bpftraceEvents, kind) && strings.Contains(rest, ":") {
-			return fmt.Errorf("%w; %s: is bpftrace's: here it is [PATH:]PROVIDER:NAME, uprobe:PATH:FUNC, kprobe:FUNC, fentry:FUNC or tracepoint:SYSTEM:EVENT", err, kind)
-		}
+	if foreign := Foreign(probes); foreign != "" {
+		return fmt.Errorf("%w%s", err, foreign)
 	}
 	if missing := (*attach.PrivilegeError)(nil); !waitable || errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) && !later(err, probes) {
 		return err
