@@ -3,14 +3,18 @@ package main
 import (
 	"bufio"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/go-usdt/usdt/event"
 	"github.com/go-usdt/usdt/internal/systest/tool"
 	"github.com/go-usdt/usdt/internal/systest/tracee"
 	"github.com/go-usdt/usdt/provider"
+	"github.com/go-usdt/usdt/total"
 )
 
 // TestRun scrapes twice: counters go on.
@@ -30,6 +34,23 @@ func TestRun(t *testing.T) {
 	done.Fire("c", 777, 2*time.Second)
 	scrape(t, address, "0 1 2 2 3", "2.043", "3")
 	running.End()
+}
+
+// TestLabels has a service send what would be another metric, and bytes that are no text.
+func TestLabels(t *testing.T) {
+	hostile := event.Arg{Name: "status", Value: "a\"} 1\nrequest_seconds_sum{status=\"b\\\xff\u202e\x1b\x00"}
+	var written strings.Builder
+	write(&written, []total.Group{{By: []event.Arg{hostile}, Count: 1, Sum: 3 * time.Millisecond}, {By: []event.Arg{hostile}, Count: 1, Sum: int64(7)}})
+	line := regexp.MustCompile(`^request_seconds_(bucket|count|sum)\{status="([^"\\]|\\[n"\\])*"(,le="[0-9.+Inf]+")?\} [0-9.e+-]+$`)
+	lines := strings.Split(strings.TrimSuffix(written.String(), "\n"), "\n")
+	for _, text := range lines {
+		if !line.MatchString(text) || !utf8.ValidString(text) {
+			t.Errorf("Prometheus cannot read %q", text)
+		}
+	}
+	if want := len(bounds) + 3; len(lines) != want {
+		t.Errorf("%d lines, want %d of the group whose sum is a duration", len(lines), want)
+	}
 }
 
 // scrape compares the buckets, the sum and the number of values.
