@@ -78,10 +78,11 @@ test-most:
 	$(GO) test $(TOOLS) -vet off -c -o bin/test/attach.test/exe ./attach
 	$(TEST) -exec '$(CURDIR)/ci/halves' -race -skip '^$(SLOW)$$|^Fuzz' ./attach $(filter-out ./cmd/sdttrace $(PLAIN),$(patsubst github.com/go-usdt/usdt%,.%,$(shell $(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)))
 
-# test-slow runs the tests of attach that wait longest, tests that start a command many times, and tests
-# that decode many instructions. The race detector, under which a command takes five times as long to start
-# and code six times as long to decode, would find nothing in them that it does not find in other tests.
-SLOW = (FuzzVerbs|Test((By)?(Unwound)?StackOfC|BareCallers|BitFields|ByStack(IsThatOfEvents|OfManyEnded)|CaplessRoot|Cast(Errors|s|sOfLanguages)|Cgroup(OfContainer)?|ChurnModel|Command(Dispositions|Unprivileged)|Corpus|CorpusRefused|CostOf(Functions|Loops|Postgres)|Cut(AtEnd|Stack)|DWARF|Demo(Refused|Unprivileged)|EndedProcesses|EqualEvents|Exceptions|Expressions|Family(Executed|Killed)?|Floats|FullDisk|GoReturns(OfVersions)?|Growth|HeapProfile|HeldKilled|Integers|LateEnds|LatencyOfGoFunctions|Linked|NestedWhere|NoEvents|NoGrowth|NothingStays|Other|Overrun|PairsModel|RandomFunctions|RecordStacksOfC|RecordingsDamaged|RedZone|Scripts|Semaphores|SignalFlag|SignalTwice|Sources|Split|StackOf(Ended(Go)?|GoneFiles)|Stop(Command|Flag)|SuiteUnprivileged|SystemCalls|Terminate|TextsOfErrors|Thousand|TracersKilled|TypedFunctions(ByGDB)?|UnknownGo|User|Variables(OfGoAndRust)?|WhatErrorsHold))
+# test-slow runs what ci/slow.txt names: the tests of attach that wait longest, tests that start a command
+# many times, and tests that decode many instructions. The race detector, under which a command takes five
+# times as long to start and code six times as long to decode, would find nothing in them that it does not
+# find in other tests.
+SLOW = ($(shell grep -v '^\#' ci/slow.txt | paste -sd '|'))
 test-slow:
 	$(TEST) -run '^$(SLOW)$$' $(sort $(shell grep -rlE '^func $(SLOW)\b' --include='*_test.go' . | xargs -n 1 dirname))
 
