@@ -154,7 +154,7 @@ bench: tools
 
 # fuzz runs every fuzz test for FUZZTIME: "make fuzz FUZZTIME=8h" for a night.
 # Before Go 1.27, a test whose time ends may fail with "context deadline exceeded"
-# and no failing input (go.dev/issue/75804), so "make test" gives a number of inputs.
+# and no failing input (go.dev/issue/75804), so "make test-rest" gives a number of inputs.
 fuzz:
 	GO=$(GO) ci/fuzz $(FUZZTIME)
 

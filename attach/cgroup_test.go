@@ -194,8 +194,8 @@ func TestCgroupAgain(t *testing.T) {
 	}
 }
 
-// TestKernelCgroup counts calls of a function and of a system call that programs in one control group make, which the
-// kernel runs programs at for all processes.
+// TestKernelCgroup counts calls of a function and of a system call that programs in one control group make. The kernel
+// runs BPF programs there for all processes.
 func TestKernelCgroup(t *testing.T) {
 	selectors := []string{"tracepoint:syscalls:sys_enter_fallocate"}
 	if _, err := os.Stat("/sys/bus/event_source/devices/kprobe/type"); err == nil {

@@ -109,8 +109,8 @@ func checkContainers(t *testing.T, root string) {
 
 // TestContainersOfRuntimes starts and stops 50 containers, a few at a time, in the groups that containerd, CRI-O,
 // Docker and Podman make with systemd and without: processes with namespaces of their own. A pod and a container
-// start again: they have the same name, and other ids. Every event of who is selected is counted, from the
-// first one on, and none of others.
+// start again: they have the same name, and other ids. Every event of a selected container is counted, from the
+// first one on, and no event of another.
 func TestContainersOfRuntimes(t *testing.T) {
 	root := cgroups(t)
 	program := needs.Compile(t, "testdata/contained.c", "gcc", "-O1")
@@ -123,7 +123,7 @@ func TestContainersOfRuntimes(t *testing.T) {
 	}
 	static := fmt.Sprintf("%032x", self) // a hash
 	id := func(n int) string { return fmt.Sprintf("%012x%052d", 0xabc000000000+self, n) }
-	// Each has its group, and who selects it beside all that select containers.
+	// Each has its group, and which aggregates select it beside "all".
 	forms := []struct {
 		dir string
 		in  []string

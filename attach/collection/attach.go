@@ -15,7 +15,6 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/discover"
 	"github.com/go-usdt/usdt/attach/internal/link"
 	"github.com/go-usdt/usdt/attach/internal/site"
-	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/privilege"
 	"github.com/go-usdt/usdt/reader"
 )
@@ -27,9 +26,9 @@ var errClosed = fmt.Errorf("the collection is %w", attach.ErrClosed)
 // section "usdt" or "usdt/…" to probes, a program of the sections for functions to
 // uprobe:PATH:FUNC, or uretprobe:PATH:FUNC if its section is for returns, and a program of the
 // sections whose names begin with "kprobe", "ksyscall", "kretprobe", "kretsyscall" and "tracepoint" to
-// kprobe:FUNC, kretprobe:FUNC and tracepoint:SYSTEM:EVENT, in all processes; likewise of "fentry.multi",
-// "fexit.multi" and "fsession.multi" to fentry:FUNC, fexit:FUNC and fentry:FUNC. The word before the first
-// colon may be omitted. It may be called any number of times. Closing the result, or the
+// kprobe:FUNC, kretprobe:FUNC and tracepoint:SYSTEM:EVENT, in all processes. Programs of "fentry.multi",
+// "fexit.multi" and "fsession.multi" are attached to fentry:FUNC, fexit:FUNC and fentry:FUNC. The word before
+// the first colon may be omitted. It may be called any number of times. Closing the result, or the
 // collection, detaches.
 //
 // Programs of other sections are loaded for one place in the kernel: Attach attaches them there.
@@ -177,9 +176,6 @@ func (c *Collection) attachSites(ctx context.Context, p *program, t *target) (*s
 	followers := t.sharing.Share(t.plan, t.objects)
 	groups := site.Groups{Objects: t.objects, Procs: t.procs, Session: p.section.session, Kernel: p.linkTo, Unpatched: t.discover.Unpatched}
 	for i := range t.plan {
-		if s := &t.plan[i]; s.Reason == nil && p.section.links == link.TrampolineMany && s.Probe.Provider != kernfunc.Kernel {
-			s.Reason = fmt.Errorf("module %s has it, and a program for many functions by trampolines is loaded for functions of the kernel itself: kprobe.multi takes both", s.Probe.Provider)
-		}
 		if t.plan[i].Reason == nil && followers[i] == nil {
 			cookie := t.cookies[i]
 			if t.specs[i] != "" {
@@ -211,7 +207,7 @@ func (c *Collection) kindOf(p *program) link.Kind {
 
 // extend attaches to new sites, and reports errors in the plan.
 func (c *Collection) extend(ctx context.Context, a *site.Attachment, p *program, t *target, plan site.Plan) {
-	added := &target{options: t.options, discover: t.discover, procs: t.procs, sharing: t.sharing, note: t.note, plan: plan}
+	added := &target{options: t.options, discover: t.discover, procs: t.procs, sharing: t.sharing, note: t.note, built: t.built, plan: plan}
 	if added.bind(ctx, c.specs) != nil {
 		return
 	}

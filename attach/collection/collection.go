@@ -57,10 +57,11 @@ import (
 // also attaches programs of the sections for kprobes, system calls and tracepoints, which need not name
 // any.
 //
-// "fentry.multi/GLOB", "fexit.multi/GLOB" and "fsession.multi/GLOB" attach to all functions of the kernel itself
-// that fit, by one link of trampolines, which Linux 7.2 and later have; New returns an error that wraps
-// [ebpf.ErrNotSupported] where they lack. Such a program reads arguments by bpf_get_func_arg. Functions that the
-// kernel refuses are in the [Collection.Plan], and more than 1,000 need [Options.Force].
+// "fentry.multi/GLOB", "fexit.multi/GLOB" and "fsession.multi/GLOB" attach to the functions of the kernel itself
+// that fit, by one link of trampolines, which Linux 7.2 and later have on x86-64; elsewhere New returns an error
+// that wraps [ebpf.ErrNotSupported]. Such a program reads arguments by bpf_get_func_arg. Functions that the kernel
+// refuses are in the [Collection.Plan]. Functions that run all the time are attached to if their exact name is
+// given, and patterns of very many functions need [Options.Force].
 //
 // The programs of all other sections are the caller's to attach: [Collection.Left].
 type Collection struct {
@@ -259,6 +260,7 @@ func (c *Collection) setLink(p *ebpf.ProgramSpec, s section) error {
 		if err := link.RequireMany(s.when); err != nil {
 			return fmt.Errorf("program %s in section %s: %w", p.Name, p.SectionName, err)
 		}
+		p.AttachType = s.when.Many()
 	case s.kernel != nil, s.links != link.Auto: // as it was compiled
 	case s.session:
 		err := link.Sessions.Require()

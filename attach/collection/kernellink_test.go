@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/features"
 	"github.com/google/go-cmp/cmp"
 
@@ -41,7 +43,7 @@ func hasTrampolinesOfMany(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return version >= 7<<16|2<<8
+	return version >= 7<<16|2<<8 && runtime.GOARCH == "amd64"
 }
 
 // TestSections attaches what a skeleton of libbpf attaches, twice: programs of the kernel's
@@ -164,6 +166,11 @@ func TestSectionsRefused(t *testing.T) {
 			t.Errorf("attach %s to %s: %v, want %q", test.program, test.selector, err, test.want)
 		}
 	}
+	// Nobody waits for what the kernel lacks.
+	_, err = c.AttachProgram(t.Context(), "traced", "tracepoint:syscalls:no_such", &collection.Options{Await: true, Rescan: time.Hour})
+	if !errors.Is(err, attach.ErrNoMatch) {
+		t.Errorf("a tracepoint that does not exist: %v", err)
+	}
 }
 
 // TestKernelSelectors attaches programs whose sections name nothing, or nothing that is to be attached
@@ -276,11 +283,11 @@ func TestKernelSelectors(t *testing.T) {
 	}
 }
 
-// TestManyTrampolines attaches programs to many functions of the kernel by trampolines, of which it refuses some, and
-// some have two names, and to none of a module.
+// TestManyTrampolines attaches programs to many functions of the kernel by trampolines. The kernel refuses some of
+// them, some have two names, and those of a module are for other programs.
 func TestManyTrampolines(t *testing.T) {
 	if withoutKprobes() || !hasTrampolinesOfMany(t) {
-		return // TestKernelSelectors has what they say there
+		return // TestKernelSelectors checks the errors of such kernels
 	}
 	needs.Loop(t)
 	spec := bpf.ReadSpec(t, needs.CompileBPF(t, "testdata/sections.bpf.c"))
@@ -336,6 +343,14 @@ func TestManyTrampolines(t *testing.T) {
 		if _, err := c.AttachProgram(t.Context(), "many_entered", selector, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got error %v, want one with %q", selector, err, want)
 		}
+	}
+	spec.Programs["many_left"] = &ebpf.ProgramSpec{ // as an author writes one in Go
+		Name: "written", Type: ebpf.Tracing, SectionName: "fexit.multi/vfs_*", License: "GPL",
+		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
+	}
+	c = newCollection(t, spec, nil)
+	if err := c.Attach(t.Context()); err != nil || c.Plan("many_left").Attached() < 40 {
+		t.Errorf("a program that was written in Go: error %v, attached to %d functions", err, c.Plan("many_left").Attached())
 	}
 }
 

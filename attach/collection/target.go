@@ -13,6 +13,7 @@ import (
 	"github.com/go-usdt/usdt/attach/internal/plan"
 	"github.com/go-usdt/usdt/attach/internal/process"
 	"github.com/go-usdt/usdt/attach/internal/site"
+	"github.com/go-usdt/usdt/internal/kernfunc"
 	"github.com/go-usdt/usdt/internal/selector"
 )
 
@@ -20,6 +21,7 @@ import (
 type target struct {
 	options  *Options
 	note     string // on the program
+	built    bool   // the program is for functions that are built into the kernel, not for modules
 	discover *discover.Search
 	procs    *process.Set
 	sharing  *site.Sharing // nil if each process has links of its own
@@ -40,7 +42,7 @@ func selectorFor(p *program, expr string) string {
 
 // newTarget finds the sites that expr selects, and decides about them.
 func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *Options) (*target, error) {
-	t := &target{options: o, note: p.note}
+	t := &target{options: o, note: p.note, built: p.section.links == link.TrampolineMany}
 	sel, err := selector.Parse(expr)
 	if err == nil && sel.Kind != p.section.kind {
 		err = fmt.Errorf("the program is in a section for %s", p.section.takes())
@@ -63,7 +65,7 @@ func (c *Collection) newTarget(ctx context.Context, p *program, expr string, o *
 	t.discover.Await, t.discover.Later = o.Await, o.Await
 	found, err := t.discover.First(ctx)
 	t.plan = site.PlanOf(found)
-	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch)) {
+	if err != nil && !(o.Await && errors.Is(err, discover.ErrNoMatch) && !errors.Is(err, discover.ErrNoFunction)) {
 		t.procs.Close()
 		return nil, err
 	}
@@ -97,7 +99,10 @@ func (t *target) bind(ctx context.Context, table *specTable) error {
 			return err
 		}
 		s := &t.plan[i]
-		if s.Decide(planner); s.Reason == nil {
+		if s.Decide(planner); s.Reason == nil && t.built && s.Probe.Provider != kernfunc.Kernel {
+			s.Reason = fmt.Errorf("module %s has it, and a program for many functions by trampolines is loaded for functions of the kernel itself: kprobe.multi takes both", s.Probe.Provider)
+		}
+		if s.Reason == nil {
 			t.cookies[i] = t.options.Cookie
 			if of := t.options.CookieOf; of != nil {
 				t.cookies[i] = of(attach.Site(s.Snapshot()))

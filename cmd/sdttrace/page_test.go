@@ -22,7 +22,7 @@ func unpack(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), bytes.Join(parts, nil), 0o600))
 }
 
-// pageParts returns what a page holds: first what JSON has of all events, then parts of the events.
+// pageParts returns what a page holds: first the summary, in JSON, then parts of the events.
 func pageParts(page []byte) (parts [][]byte, err error) {
 	for _, data := range pageData.FindAllSubmatch(page, -1) {
 		zipped, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(data[1])))

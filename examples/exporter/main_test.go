@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 	running.End()
 }
 
-// TestLabels has a service send what would be another metric, and bytes that are no text.
+// TestLabels writes a status that looks like another metric and has bytes that are no text.
 func TestLabels(t *testing.T) {
 	hostile := event.Arg{Name: "status", Value: "a\"} 1\nrequest_seconds_sum{status=\"b\\\xff\u202e\x1b\x00"}
 	var written strings.Builder

@@ -16,7 +16,7 @@ func write(w io.Writer, groups []total.Group) {
 	for _, g := range groups {
 		sum, ok := g.Sum.(time.Duration)
 		if !ok {
-			continue // of a service whose probe of this name has no duration
+			continue // the probe of this name in a service has no duration
 		}
 		status, below := escaped.Replace(g.By[0].Text()), uint64(0) // how many took no longer
 		for _, le := range bounds {

@@ -104,20 +104,16 @@ func neither(end, start error) error {
 		return fmt.Errorf("%w: %s, nor has %s: %s", query.ErrAggregation, lacks, other, ends)
 	}
 	var has []string
-	both := ends.Names()
-	for _, of := range []*shape.NoArgument{ends, starts} {
-		names := of.Names()
-		if own := slices.DeleteFunc(slices.Clone(of.Has), func(name string) bool { return slices.Contains(ends.Has, name) && slices.Contains(starts.Has, name) }); len(own) > 0 {
-			which := "the end has "
-			if of == starts {
-				which = "the start has "
-			}
-			has = append(has, which+strings.Join(own, ", "))
+	add := func(who string, of, in []string, want bool) {
+		if names := slices.DeleteFunc(slices.Clone(of), func(name string) bool { return slices.Contains(in, name) != want }); len(names) > 0 {
+			has = append(has, who+strings.Join(names, ", "))
 		}
-		both = slices.DeleteFunc(both, func(name string) bool { return !slices.Contains(names, name) })
 	}
-	return fmt.Errorf("%w: %s, nor has %s: %s, both have %s%s", query.ErrAggregation, lacks, other, strings.Join(has, ", "), strings.Join(both, ", "),
-		spelling.Nearly(ends.Name, slices.Concat(ends.Names(), starts.Names())))
+	ofEnd, ofStart := ends.Names(), starts.Names()
+	add("the end has ", ofEnd, ofStart, false)
+	add("the start has ", ofStart, ofEnd, false)
+	add("both have ", ofEnd, ofStart, true)
+	return fmt.Errorf("%w: %s, nor has %s: %s%s", query.ErrAggregation, lacks, other, strings.Join(has, ", "), spelling.Nearly(ends.Name, slices.Concat(ofEnd, ofStart)))
 }
 
 // bindStartArgs binds the arguments that a start keeps for its end.

@@ -21,6 +21,7 @@ func TestNeither(t *testing.T) {
 	}{
 		{lacks("p:end", "id", "code"), lacks("p:start", "id", "code"), "aggregation: p:end has no argument n, nor has p:start: it has id, code" + task},
 		{lacks("p:end", "id", "code"), lacks("p:start", "id"), "aggregation: p:end has no argument n, nor has p:start: the end has code, both have id" + task},
+		{lacks("p:end", "id", "code"), lacks("p:start", "code", "id"), "aggregation: p:end has no argument n, nor has p:start: both have id, code" + task},
 		{lacks("p:end"), lacks("p:start", "no", "id"), "aggregation: p:end has no argument n, nor has p:start: the start has no, id, both have " + task[2:] + "; the nearest is no"},
 	} {
 		if err := neither(plainly(c.end), c.start); err.Error() != c.want || !errors.Is(err, query.ErrAggregation) {

@@ -53,7 +53,7 @@ func RequireMany(when When) error {
 	case err != nil:
 		return privilege.Explain("ask the kernel for "+name, err)
 	case !many:
-		return fmt.Errorf("%s links: %w (Linux 7.2 has them)", name, ebpf.ErrNotSupported)
+		return fmt.Errorf("%s links: %w (Linux 7.2 has them on x86-64)", name, ebpf.ErrNotSupported)
 	}
 	return nil
 }

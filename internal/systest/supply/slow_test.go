@@ -29,6 +29,9 @@ func TestSlow(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	tests := map[string]bool{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "bin") {
+			return fs.SkipDir
+		}
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}

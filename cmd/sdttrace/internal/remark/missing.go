@@ -21,12 +21,12 @@ var (
 	bpftraceEvents = []string{"profile", "interval", "software", "hardware"}
 )
 
-// Foreign says what a probe of bpftrace's is called here, if probes have one; it is empty if they have none.
+// Foreign says what is called here as bpftrace calls one of the probes; it is empty if no probe looks like bpftrace's.
 func Foreign(probes []string) string {
 	for _, probe := range probes {
 		kind, rest, _ := strings.Cut(probe, ":")
 		if here := bpftraceKinds[kind]; here != "" {
-			return fmt.Sprintf("; what bpftrace calls %s: is %s here", kind, here)
+			return fmt.Sprintf("; bpftrace's %s: is %s here", kind, here)
 		}
 		if slices.Contains(bpftraceEvents, kind) && strings.Contains(rest, ":") {
 			return fmt.Sprintf("; bpftrace has %s:, and sdttrace has no such probes", kind)
@@ -39,7 +39,8 @@ func Foreign(probes []string) string {
 func Selectors(noMatch []error) (selectors []string) {
 	for _, err := range noMatch {
 		if rest, ok := strings.CutPrefix(err.Error(), attach.ErrNoMatch.Error()+" "); ok {
-			selectors = append(selectors, rest)
+			selector, _, _ := strings.Cut(rest, " ")
+			selectors = append(selectors, strings.TrimSuffix(selector, ":")) // the error may go on
 		}
 	}
 	return selectors

@@ -10,13 +10,13 @@ import (
 // TestForeign says what probes of bpftrace are called here, also of a command that turned out to have none.
 func TestForeign(t *testing.T) {
 	for probe, want := range map[string]string{
-		"usdt:./srv:http:start": "; what bpftrace calls usdt: is [PATH:]PROVIDER:NAME here",
-		"kretfunc:vfs_read":     "; what bpftrace calls kretfunc: is fexit:FUNC here",
+		"usdt:./srv:http:start": "; bpftrace's usdt: is [PATH:]PROVIDER:NAME here",
+		"kretfunc:vfs_read":     "; bpftrace's kretfunc: is fexit:FUNC here",
 		"interval:s:1":          "; bpftrace has interval:, and sdttrace has no such probes",
 		"interval:elapsed":      "",
 		"http:start":            "",
 	} {
-		none := fmt.Errorf("%w %s in process 7", attach.ErrNoMatch, probe)
+		none := fmt.Errorf("%w %s in process 7, but other:probe would", attach.ErrNoMatch, probe)
 		if got := Foreign(Selectors([]error{fmt.Errorf("another"), none})); got != want {
 			t.Errorf("%s: %q, want %q", probe, got, want)
 		}
