@@ -255,7 +255,7 @@ func checkLatencyErrors(t *testing.T) {
 		want       string
 	}{
 		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"code"}}, "lat:start has no argument code: it has id, path, pid, tid, comm, cpu, uid, cgroup, container, pod"},
-		{"lat:start", "lat:end", attach.LatencyOptions{By: []string{"nothing"}}, "lat:end has no argument nothing: it has id, path, code, pid, tid, comm, cpu, uid, cgroup, container, pod, probe, stack; and aggregation: lat:start has no argument nothing"},
+		{"lat:start", "lat:end", attach.LatencyOptions{By: []string{"nothing"}}, "lat:end has no argument nothing, nor has lat:start: the end has code, both have id, path, pid, tid, comm, cpu, uid, cgroup, container, pod, probe, stack"},
 		{"lat:start", "lat:end", attach.LatencyOptions{Key: []string{"machine"}}, "the key machine needs an argument"},
 		{"lat:start", "lat:*", attach.LatencyOptions{}, "lat:start is named as start and as end"},
 		{"lat:start", "lat:end", attach.LatencyOptions{MaxPending: -1}, "-1 is not between"},

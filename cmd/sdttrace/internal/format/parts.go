@@ -17,8 +17,11 @@ import (
 // made of several, or names as source has them. This file says so where the two may be mistaken
 // for each other, and has --fields show the texts.
 
-// lacking finds in an error that a probe lacks an argument.
-var lacking = regexp.MustCompile(`([\w.-]+):([\w.-]+) has no argument (\w+)`)
+// lacking finds in an error that a probe lacks an argument, and lackingToo that another one lacks it as well.
+var (
+	lacking    = regexp.MustCompile(`([\w.-]+):([\w.-]+) has no argument (\w+)`)
+	lackingToo = regexp.MustCompile(`has no argument (\w+), nor has ([\w.-]+):([\w.-]+)`)
+)
 
 // Lacking says of what a text is made whose name an error takes for that of an argument; empty
 // for other errors.
@@ -27,6 +30,9 @@ func Lacking(table *prototype.Table, err error) string {
 		if text := made(table, found[1], found[2], found[3]); text != "" {
 			return text
 		}
+	}
+	if found := lackingToo.FindStringSubmatch(err.Error()); found != nil {
+		return made(table, found[2], found[3], found[1])
 	}
 	return ""
 }

@@ -44,10 +44,11 @@ func TestUnlike(t *testing.T) {
 // TestLacking says what a name stands for that errors take for an argument's.
 func TestLacking(t *testing.T) {
 	for text, want := range map[string]string{
-		"aggregation: postgresql:lock__wait__done has no argument statement: it has field1": "statement is status of the last postgresql:statement__status of the same process, and no argument: ",
-		"column 1: postgresql:lock__wait__start has no argument waits_for: it has field1":   "waits_for is a text that is made of type, field2, field1, field3, field4: name these",
-		"postgresql:lock__wait__start has no argument nothing: it has field1":               "",
-		"own:probe has no argument statement: it has none":                                  "",
+		"aggregation: postgresql:lock__wait__done has no argument statement: it has field1":            "statement is status of the last postgresql:statement__status of the same process, and no argument: ",
+		"column 1: postgresql:lock__wait__start has no argument waits_for: it has field1":              "waits_for is a text that is made of type, field2, field1, field3, field4: name these",
+		"postgresql:query__done has no argument waits_for, nor has postgresql:lock__wait__start: both": "waits_for is a text that is made of type, field2, field1, field3, field4: name these",
+		"postgresql:lock__wait__start has no argument nothing: it has field1":                          "",
+		"own:probe has no argument statement: it has none":                                             "",
 		"no probe matches": "",
 	} {
 		if got := Lacking(prototype.Known(), errors.New(text)); !strings.HasPrefix(got, want) || want == "" && got != "" {
