@@ -283,8 +283,8 @@ func TestKernelSelectors(t *testing.T) {
 	}
 }
 
-// TestManyTrampolines attaches programs to many functions of the kernel by trampolines. The kernel refuses some of
-// them, some have two names, and those of a module are for other programs.
+// TestManyTrampolines attaches programs to many functions of the kernel by trampolines, also where the kernel refuses
+// one or has two names for it. Functions of a module are refused.
 func TestManyTrampolines(t *testing.T) {
 	if withoutKprobes() || !hasTrampolinesOfMany(t) {
 		return // TestKernelSelectors checks the errors of such kernels

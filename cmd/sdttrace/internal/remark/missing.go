@@ -21,7 +21,8 @@ var (
 	bpftraceEvents = []string{"profile", "interval", "software", "hardware"}
 )
 
-// Foreign says what is called here as bpftrace calls one of the probes; it is empty if no probe looks like bpftrace's.
+// Foreign returns a hint if one of the probes is written as bpftrace writes it: the form that sdttrace takes, if it has
+// such probes. It is empty for other probes.
 func Foreign(probes []string) string {
 	for _, probe := range probes {
 		kind, rest, _ := strings.Cut(probe, ":")
